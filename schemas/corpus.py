@@ -51,19 +51,27 @@ SPANS = pa.struct(
 SCHEMA = schema(
     "corpus",
     VERSION,
-    field("text", pa.string(), "The sentence, after Japanese normalisation (character width, dashes, spaces)."),
-    field("sentence_id", pa.int64(), "64-bit hash of `text`; the same for the same sentence in any corpus."),
-    field("source", pa.string(), "Name of the input file, such as clinic.txt; for a dataset its wiki, such as jawiki."),
-    field("record", pa.int64(), "Line of the file, from 1, or record of a CSV file; for a wiki the id of the page."),
-    field("sentence_index", pa.int32(), "Number of the sentence in its record."),
-    field("tokens", list_of(TOKEN), "Tokens of the sentence, in order."),
-    field("spans", SPANS, "Noun spans of the sentence by each rule."),
+    [
+        field("text", pa.string(), "The sentence, after Japanese normalisation (character width, dashes, spaces)."),
+        field("sentence_id", pa.int64(), "64-bit hash of `text`; the same for the same sentence in any corpus."),
+        field(
+            "source", pa.string(), "Name of the input file, such as clinic.txt; for a dataset its wiki, such as jawiki."
+        ),
+        field(
+            "record", pa.int64(), "Line of the file, from 1, or record of a CSV file; for a wiki the id of the page."
+        ),
+        field("sentence_index", pa.int32(), "Number of the sentence in its record."),
+        field("tokens", list_of(TOKEN), "Tokens of the sentence, in order."),
+        field("spans", SPANS, "Noun spans of the sentence by each rule."),
+    ],
 )
 
 WORDS = schema(
     "corpus.words",
     VERSION,
-    field("word", pa.string(), "Text of a token."),
-    field("pos", pa.string(), "Part of speech of the token in Universal Dependencies, such as NOUN."),
-    field("count", pa.int64(), "Number of occurrences of the word in the corpus."),
+    [
+        field("word", pa.string(), "Text of a token."),
+        field("pos", pa.string(), "Part of speech of the token in Universal Dependencies, such as NOUN."),
+        field("count", pa.int64(), "Number of occurrences of the word in the corpus."),
+    ],
 )

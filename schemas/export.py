@@ -16,25 +16,31 @@ def rows_schema(negatives: int) -> pa.Schema:
     return schema(
         "export",
         VERSION,
-        field("anchor", pa.string(), "The sentence; or the title or the lead of the entity's page (--anchor)."),
-        field("positive", pa.string(), "A text of the entity: the lead of its page, or another (--positive)."),
-        *columns,
+        [
+            field("anchor", pa.string(), "The sentence; or the title or the lead of the entity's page (--anchor)."),
+            field("positive", pa.string(), "A text of the entity: the lead of its page, or another (--positive)."),
+            *columns,
+        ],
     )
 
 
 SOURCES = schema(
     "export.sources",
     VERSION,
-    field("entity_qid", pa.int64(), "Number of the Wikidata item that the anchor links to, 42 for Q42."),
-    field("wiki", pa.string(), "Database name of the anchor's wiki, such as enwiki."),
-    field("page_id", pa.int64(), "Id of the anchor's page."),
-    field("rev_id", pa.int64(), "Id of the revision that was read."),
-    field("title", pa.string(), "Title of the anchor's page, for attribution; null if it is a lead.", nullable=True),
-    field("positive_wiki", pa.string(), "Wiki of the positive; null if it is a text of Wikidata.", nullable=True),
-    field("positive_page_id", pa.int64(), "Id of the positive's page; null likewise.", nullable=True),
-    field("positive_rev_id", pa.int64(), "Id of the revision of that page; null likewise.", nullable=True),
-    field("negative_qids", integers(pa.int64()), "Numbers of the Wikidata items of the negatives, in their order."),
-    field("negative_wikis", strings(), "Wikis of the negatives; empty if they are texts of Wikidata."),
-    field("negative_page_ids", integers(pa.int64()), "Ids of the negatives' pages; empty likewise."),
-    field("negative_rev_ids", integers(pa.int64()), "Ids of the revisions of these pages; empty likewise."),
+    [
+        field("entity_qid", pa.int64(), "Number of the Wikidata item that the anchor links to, 42 for Q42."),
+        field("wiki", pa.string(), "Database name of the anchor's wiki, such as enwiki."),
+        field("page_id", pa.int64(), "Id of the anchor's page."),
+        field("rev_id", pa.int64(), "Id of the revision that was read."),
+        field(
+            "title", pa.string(), "Title of the anchor's page, for attribution; null if it is a lead.", nullable=True
+        ),
+        field("positive_wiki", pa.string(), "Wiki of the positive; null if it is a text of Wikidata.", nullable=True),
+        field("positive_page_id", pa.int64(), "Id of the positive's page; null likewise.", nullable=True),
+        field("positive_rev_id", pa.int64(), "Id of the revision of that page; null likewise.", nullable=True),
+        field("negative_qids", integers(pa.int64()), "Numbers of the Wikidata items of the negatives, in their order."),
+        field("negative_wikis", strings(), "Wikis of the negatives; empty if they are texts of Wikidata."),
+        field("negative_page_ids", integers(pa.int64()), "Ids of the negatives' pages; empty likewise."),
+        field("negative_rev_ids", integers(pa.int64()), "Ids of the revisions of these pages; empty likewise."),
+    ],
 )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pyarrow as pa
 
 
-def field(name: str, kind: pa.DataType, description: str, nullable: bool = False) -> pa.Field:
+def field(name: str, kind: pa.DataType, description: str, *, nullable: bool = False) -> pa.Field:
     """Return a field with a description in its metadata.
 
     >>> field("qid", pa.int64(), "Number of the item").metadata
@@ -14,7 +16,7 @@ def field(name: str, kind: pa.DataType, description: str, nullable: bool = False
     return pa.field(name, kind, nullable, {"description": description})
 
 
-def schema(name: str, version: str, *fields: pa.Field) -> pa.Schema:
+def schema(name: str, version: str, fields: Iterable[pa.Field]) -> pa.Schema:
     """Return a schema with the name and the version of its dataset in its metadata.
 
     A new nullable column raises the minor version.
@@ -24,7 +26,7 @@ def schema(name: str, version: str, *fields: pa.Field) -> pa.Schema:
 
 def list_of(kind: pa.DataType) -> pa.DataType:
     """Return the type of a list whose elements are never null."""
-    return pa.list_(pa.field("element", kind, False))
+    return pa.list_(pa.field("element", kind, nullable=False))
 
 
 def strings() -> pa.DataType:

@@ -44,43 +44,55 @@ _COUNTS = (
 SCHEMA = schema(
     "mentions",
     VERSION,
-    *_NAME,
-    *_COUNTS,
-    field(
-        "origins",
-        strings(),
-        "Sources of the name: anchor (text of a link), title (of the page, without the bracket at its end) or redirect "
-        "(title of a redirect).",
-    ),
+    [
+        *_NAME,
+        *_COUNTS,
+        field(
+            "origins",
+            strings(),
+            "Sources of the name: anchor (text of a link), title (of the page, without the bracket at its end) or "
+            "redirect (title of a redirect).",
+        ),
+    ],
 )
 
 CANDIDATES = schema(
     "mentions.candidates",
     VERSION,
-    *_NAME,
-    field(
-        "link_probability", pa.float32(), "name_links / occurrences: the share of occurrences that are links, 0 to 1."
-    ),
-    field("commonness", pa.float32(), "links / name_links: the share of these links that lead to this item, 0 to 1."),
-    *_COUNTS,
+    [
+        *_NAME,
+        field(
+            "link_probability",
+            pa.float32(),
+            "name_links / occurrences: the share of occurrences that are links, 0 to 1.",
+        ),
+        field(
+            "commonness", pa.float32(), "links / name_links: the share of these links that lead to this item, 0 to 1."
+        ),
+        *_COUNTS,
+    ],
 )
 
 INTERLANGUAGE = schema(
     "interlanguage",
     VERSION,
-    field("qid", pa.int64(), "Number of the Wikidata item, 42 for Q42."),
-    field("wiki", pa.string(), "Database name of the wiki, such as enwiki."),
-    field("title", pa.string(), "Title of the item's page in the wiki; null if only its id is known.", nullable=True),
-    field(
-        "page_id",
-        pa.int64(),
-        "Id of the page; null if the `titles` of the wiki were not among the inputs.",
-        nullable=True,
-    ),
-    field(
-        "redirect",
-        pa.bool_(),
-        "Whether the page is a redirect; null if the `titles` of the wiki were not among the inputs.",
-        nullable=True,
-    ),
+    [
+        field("qid", pa.int64(), "Number of the Wikidata item, 42 for Q42."),
+        field("wiki", pa.string(), "Database name of the wiki, such as enwiki."),
+        field(
+            "title", pa.string(), "Title of the item's page in the wiki; null if only its id is known.", nullable=True
+        ),
+        field(
+            "page_id",
+            pa.int64(),
+            "Id of the page; null if the `titles` of the wiki were not among the inputs.",
+            nullable=True,
+        ),
+        field(
+            "redirect",
+            pa.bool_(),
+            "Whether the page is a redirect; null if the `titles` of the wiki were not among the inputs.",
+            nullable=True,
+        ),
+    ],
 )

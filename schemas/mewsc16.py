@@ -29,27 +29,33 @@ STATUS = ("published", "unpublished", "unknown")
 SCHEMA = schema(
     "mewsc16",
     VERSION,
-    field("language", pa.string(), "Language code of the wiki, such as ja."),
-    field("page_id", pa.int64(), "Id of the page."),
-    field("rev_id", pa.int64(), "Id of the revision that was read."),
-    field(
-        "timestamp", pa.string(), "Time when this revision was saved, ISO 8601 in UTC, such as 2009-03-01T12:00:00Z."
-    ),
-    field("title", pa.string(), "Title of the page."),
-    field("sentence", pa.string(), "First sentence of the article."),
-    field(
-        "label",
-        pa.string(),
-        "Topic of the sentence, such as Sports: the only topic with the most reliable of the routes.",
-    ),
-    field("topics", strings(), "All topics of the page, in the order of TOPICS."),
-    field(
-        "routes",
-        strings(),
-        "For each of `topics`, how it was determined: wikitext (a category link on the page), template (only in the "
-        "wiki's table of categories) or subcategory (by a category directly below).",
-    ),
-    field("status", pa.string(), "published, unpublished, or unknown if the dump of the wiki does not contain it."),
-    field("licence", pa.string(), "Licence of the revision at its date, as the Hugging Face Hub writes it: cc-by-2.5."),
-    field("permalink", pa.string(), "Address of the revision on the wiki, with its text, authors and history."),
+    [
+        field("language", pa.string(), "Language code of the wiki, such as ja."),
+        field("page_id", pa.int64(), "Id of the page."),
+        field("rev_id", pa.int64(), "Id of the revision that was read."),
+        field(
+            "timestamp",
+            pa.string(),
+            "Time when this revision was saved, ISO 8601 in UTC, such as 2009-03-01T12:00:00Z.",
+        ),
+        field("title", pa.string(), "Title of the page."),
+        field("sentence", pa.string(), "First sentence of the article."),
+        field(
+            "label",
+            pa.string(),
+            "Topic of the sentence, such as Sports: the only topic with the most reliable of the routes.",
+        ),
+        field("topics", strings(), "All topics of the page, in the order of TOPICS."),
+        field(
+            "routes",
+            strings(),
+            "For each of `topics`, how it was determined: wikitext (a category link on the page), template (only in "
+            "the wiki's table of categories) or subcategory (by a category directly below).",
+        ),
+        field("status", pa.string(), "published, unpublished, or unknown if the dump of the wiki does not contain it."),
+        field(
+            "licence", pa.string(), "Licence of the revision at its date, as the Hugging Face Hub writes it: cc-by-2.5."
+        ),
+        field("permalink", pa.string(), "Address of the revision on the wiki, with its text, authors and history."),
+    ],
 )

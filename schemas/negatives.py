@@ -27,9 +27,11 @@ REASONS = (
 SCHEMA = schema(
     "negatives",
     VERSION,
-    field("text", pa.string(), "The sentence, as in `corpus`."),
-    field("sentence_id", pa.int64(), "64-bit hash of `text`, as in `corpus`."),
-    field("negatives", strings(), "The sentence with other nouns, the most probable first."),
-    field("ranks", integers(pa.int32()), "Rank of each of `negatives` in the beam search, from 1."),
-    field("holes", pa.int32(), "Number of noun spans that were replaced."),
+    [
+        field("text", pa.string(), "The sentence, as in `corpus`."),
+        field("sentence_id", pa.int64(), "64-bit hash of `text`, as in `corpus`."),
+        field("negatives", strings(), "The sentence with other nouns, the most probable first."),
+        field("ranks", integers(pa.int32()), "Rank of each of `negatives` in the beam search, from 1."),
+        field("holes", pa.int32(), "Number of noun spans that were replaced."),
+    ],
 )

@@ -98,8 +98,11 @@ def sections(cls: type, first: str) -> str:
 
 def table(options: Iterable[Option]) -> str:
     """Return the table of options, with their defaults."""
-    lines = ["| option | |", "|---|---|"]
+    lines, group = ["| option | |", "|---|---|"], ""
     for option in options:
+        if option.group != group:
+            group = option.group
+            lines.append(f"| **{group}** | |")
         value = f"={option.value}" if option.value else ""
         name = option.value if option.positional else f"--{option.flag}{value}"
         about = option.text({}) + (" (required)" if option.required else "")

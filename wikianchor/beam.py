@@ -352,13 +352,13 @@ def _read_items(part: Range, wikis: Sequence[str], languages: Sequence[str]) -> 
             raise InputError(f"{part.path}: a line after byte {part.start}: {error}: fetch the file again") from error
         if isinstance(item, Item):
             yield ItemRow(
-                item.qid,
-                item.types,
-                item.type_route,
-                item.superclasses,
-                item.occupations,
-                [KeyedText(*pair) for pair in item.sitelinks],
-                [KeyedText(*pair) for pair in item.labels],
+                qid=item.qid,
+                types=item.types,
+                type_route=item.type_route,
+                superclasses=item.superclasses,
+                occupations=item.occupations,
+                sitelinks=[KeyedText(*pair) for pair in item.sitelinks],
+                labels=[KeyedText(*pair) for pair in item.labels],
             )
 
 
@@ -368,7 +368,8 @@ class ReadDataset(beam.PTransform):
     Args:
         directory: the directory of the dataset.
         config: the table, by default that of the dataset's name.
-        columns: to read; all by default. "entity" and "hard_negatives" are labels, as in `OpenDataset.batches`.
+        columns: the columns to read; all by default. "entity" and "hard_negatives" are labels, as in
+            `OpenDataset.batches`.
         as_batches: give `pyarrow.RecordBatch`, a row group each, instead of rows.
 
     Raises:

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wikianchor.io import buckets
 from wikianchor.io.errors import InputError, UsageError
@@ -24,6 +24,9 @@ from wikianchor.pipelines.engine.beam_import import own_process
 from wikianchor.pipelines.engine.log import log_to_stderr
 from wikianchor.pipelines.engine.machine import raise_gc_threshold
 from wikianchor.pipelines.engine.runner import abandoned, beam_options
+
+if TYPE_CHECKING:
+    from wikianchor.pipelines.dataset.reader import Dataset
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -124,20 +127,20 @@ def _sum_up(manifest: Mapping[str, Any] | None, config: Any, start: float) -> No
     dataset = Dataset(config.output.rstrip("/"), dict(manifest))
     # `wikianchor report` reads all pairs; the end of a stage does not wait for that.
     print_report([dataset], coverage=False)
-    print(f"\n{summary.made(dataset)}\n{summary.spent(start, _engine(dataset.manifest, config))}")
+    print(f"\n{summary.made(dataset)}\n{summary.spent(start, _engine(dataset, config))}")
     print("\n".join(summary.next_lines(summary.after(dataset, config))))
 
 
-def _engine(manifest: Mapping[str, Any], config: Any) -> str:
+def _engine(dataset: Dataset, config: Any) -> str:
     """Return the name of the engine that read pages for a dataset; "" where none did."""
-    if manifest["dataset"] == "sentences":
+    if dataset.name == "sentences":
         from wikianchor.pipelines.sentences.compiled_reader import engine_of
 
         return engine_of(config.engine, config.parser, config.splitter)
-    if manifest["dataset"] == "mewsc16":
+    if dataset.name == "mewsc16":
         from wikianchor.pipelines.mewsc16.released import engine_of_options
 
-        return engine_of_options(manifest["options"])
+        return engine_of_options(dataset.options)
     return ""
 
 

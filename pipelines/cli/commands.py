@@ -7,6 +7,7 @@ import importlib
 from dataclasses import dataclass
 from types import ModuleType
 
+from wikianchor.io.config_file import add_config
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import add_options
 from wikianchor.pipelines.engine.flags import engine_help
@@ -17,8 +18,8 @@ class Command:
     """A command of the pipelines.
 
     Attributes:
-        package: below `wikianchor.pipelines`; its module `options` declares the options. What runs is `graph` for a
-            dataset, else `command`, imported when it runs.
+        package: its folder, below `wikianchor.pipelines`; the module `options` there declares the options. What runs is
+            `graph` for a dataset, else `command`, imported when it runs.
         options_class: the dataclass of the options.
         summary: what --help shows.
         example: a command line.
@@ -202,5 +203,4 @@ def command_parser(name: str) -> FlagParser:
         passes_on=command.is_pipeline,
     )
     add_options(parser, command.options)
-    parser.add_argument("--config", metavar="FILE", help=f"TOML file with more options, in a table [{name}]")
-    return parser
+    return add_config(parser, name)

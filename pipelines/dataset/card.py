@@ -43,8 +43,8 @@ def card(manifest: Mapping[str, Any], directory: str = "DIR") -> str:
     """Return the card as Markdown with its YAML head (https://huggingface.co/docs/hub/datasets-manual-configuration).
 
     Args:
-        manifest: of the dataset; `languages` in it maps a language to the config that has its rows.
-        directory: for the examples, or a repository of the Hub, as user/name.
+        manifest: the manifest of the dataset; `languages` in it maps a language to the config that has its rows.
+        directory: the directory in the examples, or a repository of the Hub, as user/name.
     """
     name = manifest["dataset"]
     if name == "mewsc16":

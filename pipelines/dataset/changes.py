@@ -49,11 +49,11 @@ def difference(manifest: Mapping[str, Any], head: Mapping[str, Any]) -> str:
     """Return the first difference of a manifest from the head of another, in a few words, or "".
 
     Args:
-        manifest: of the finished dataset.
-        head: of the new dataset: those of `schema_version`, `options`, `made_with` and `inputs` that are known.
+        manifest: the manifest of the finished dataset.
+        head: what is known of the new dataset, of `schema_version`, `options`, `made_with` and `inputs`.
 
-    >>> difference({"options": {"min_links": 2}}, {"options": {"min_links": 10}})
-    '--min_links was 2'
+    >>> difference({"options": {"seed": 2}}, {"options": {"seed": 42}})
+    '--seed was 2'
     """
     for key, describe in (
         ("schema_version", lambda old, new: f"its schema version was {old}"),

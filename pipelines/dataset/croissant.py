@@ -55,10 +55,10 @@ def croissant(manifest: Mapping[str, Any], schemas: Mapping[str, pa.Schema], url
     """Return the description as JSON-LD.
 
     Args:
-        manifest: of the dataset.
-        schemas: of the rows of each config.
+        manifest: the manifest of the dataset.
+        schemas: the schema of each config.
         url: where it is published.
-        date: of publication, YYYY-MM-DD.
+        date: the date of publication, YYYY-MM-DD.
     """
     name = str(manifest["dataset"])
     notice = CC0 if licences(name) == ("cc0-1.0",) else ATTRIBUTION

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.storage import file_size, sha1
 from wikianchor.pipelines.dataset.changes import RULES, rules_of
 from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
 from wikianchor.schemas import entities as entities_schema
@@ -38,8 +39,8 @@ def input_records(datasets: Iterable[Dataset]) -> list[dict[str, Any]]:
     `run_stage` keeps those that are not the rules of this program."""
     return [
         {
-            "dataset": dataset.manifest["dataset"],
-            "wiki": dataset.manifest["options"].get("wiki"),
+            "dataset": dataset.name,
+            "wiki": dataset.options.get("wiki"),
             "sha256": fingerprint(dataset),
             RULES: rules_of(dataset.manifest),
         }
@@ -47,10 +48,15 @@ def input_records(datasets: Iterable[Dataset]) -> list[dict[str, Any]]:
     ]
 
 
+def file_records(paths: Iterable[str]) -> list[dict[str, Any]]:
+    """Return what a manifest says of the files that a stage read."""
+    return [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in paths]
+
+
 def fingerprint(dataset: Dataset) -> str:
     """Return one checksum for the rows of a dataset, from those of its shards."""
     digest = hashlib.sha256()
-    for name, config in sorted(dataset.manifest["configs"].items()):
+    for name, config in sorted(dataset.configs.items()):
         digest.update(name.encode())
         for shard in config["shards"]:
             digest.update(shard["sha256"].encode())
@@ -71,7 +77,7 @@ def check_wikis(given: str, described: str, sentences: Sequence[Dataset], entiti
         InputError: the dataset of items was built without a wiki.
     """
     wikis = Counter(map(wiki_of, sentences))
-    known = entities.manifest["options"]["wikis"]
+    known = entities.options["wikis"]
     for wiki, number in sorted(wikis.items()):
         if number > 1:
             raise UsageError(f"--sentences={given} names {number} datasets of {wiki}: name one for each wiki")
@@ -83,4 +89,4 @@ def check_wikis(given: str, described: str, sentences: Sequence[Dataset], entiti
 
 def wiki_of(sentences: Dataset) -> str:
     """Return the database name of the wiki of a dataset of sentences."""
-    return str(sentences.manifest["options"]["wiki"])
+    return str(sentences.options["wiki"])

@@ -20,7 +20,7 @@ def file_problems(dataset: Dataset) -> Iterator[str]:
             for info in files.get_file_info(fs.FileSelector(f"{inner}/data", allow_not_found=True, recursive=True))
             if info.type == fs.FileType.File
         }
-    listed = {shard["path"]: shard for config in dataset.manifest["configs"].values() for shard in config["shards"]}
+    listed = {shard["path"]: shard for shard in dataset.entries()}
     for path in sorted(present.keys() - listed.keys()):
         yield f"{dataset.directory}/{path}: is not in the manifest"
     for path, shard in sorted(listed.items()):

@@ -56,7 +56,7 @@ def read_manifest(directory: str, is_output: bool = False) -> dict[str, Any] | N
     """Return the manifest of a dataset, or None where there is no finished dataset.
 
     Args:
-        directory: of the dataset.
+        directory: that of the dataset.
         is_output: whether the caller writes to the directory, for the error.
 
     Raises:
@@ -158,7 +158,7 @@ def claim(directory: str, dataset: str, keep: str = "", flag: str = "--output") 
     the manifest does not name.
 
     Args:
-        directory: of the dataset.
+        directory: that of the dataset.
         dataset: its name.
         keep: fingerprint of the run, whose unfinished work is kept until its dataset is finished.
         flag: the option that names the directory.
@@ -331,7 +331,7 @@ def commit(directory: str, work: str, parts: Iterable[Part], head: Mapping[str, 
     """Put parts under their final names, and replace the manifest. Idempotent.
 
     Args:
-        directory: of the dataset.
+        directory: that of the dataset.
         work: directory of the run's parts, which stay there.
         parts: the parts of the dataset, in any order.
         head: the manifest without its files.

@@ -28,10 +28,10 @@ class Part(NamedTuple):
     """A finished file under its temporary name.
 
     Attributes:
-        config: of the dataset.
+        config: the config that the part is of.
         order: decides the order of the parts of a config.
         path: temporary.
-        rows, size, sha256: of the file; the size in bytes.
+        rows, size, sha256: what the file holds; the size in bytes.
     """
 
     config: str
@@ -76,9 +76,9 @@ class PartFile:
     Use it as a context manager; `part` is the result, or None where nothing was written.
 
     Args:
-        config: of the dataset.
+        config: the config that the part is of.
         order: decides the order of the parts of a config.
-        path: of the file.
+        path: that of the file.
     """
 
     def __init__(self, config: str, order: int, path: str) -> None:
@@ -113,8 +113,14 @@ class PartFile:
             except BaseException:
                 self._discard()
                 raise
-            size, digest = self._file.size, self._file.digest.hexdigest()
-            self.part = Part(self.config, self.order, self.path, self._rows, size, digest)
+            self.part = Part(
+                config=self.config,
+                order=self.order,
+                path=self.path,
+                rows=self._rows,
+                size=self._file.size,
+                sha256=self._file.digest.hexdigest(),
+            )
 
     def _discard(self) -> None:
         """Close and delete what is half written, which would fill a disk that is full already.
@@ -137,10 +143,10 @@ class PartWriter(PartFile):
     """Writes one part as Parquet, row group by row group. A part without rows is not written.
 
     Args:
-        directory: for finished parts, of the run's workspace.
-        config: of the dataset.
+        directory: where finished parts go, in the run's workspace.
+        config: the config that the part is of.
         order: decides the order of the parts of a config.
-        schema: of the rows.
+        schema: the schema of the rows.
         repeating: columns with repeated values, which get a dictionary and statistics; True for all. In the other
             columns of shuffled rows, these cost time and save nothing.
     """

@@ -19,14 +19,43 @@ from wikianchor.pipelines.dataset.manifest import RECIPE, damaged_shard, has_unf
 
 
 class Dataset(NamedTuple):
-    """A finished dataset."""
+    """A finished dataset: its directory, and what its manifest says of it."""
 
     directory: str
     manifest: dict[str, Any]
 
+    @property
+    def name(self) -> str:
+        """What it is, such as "sentences"."""
+        return str(self.manifest["dataset"])
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that it was made with."""
+        return self.manifest["options"]
+
+    @property
+    def wiki(self) -> str:
+        """The wiki that it is of, "" for a dataset of several."""
+        return str(self.options.get("wiki") or "")
+
+    @property
+    def ledger(self) -> dict[str, Any]:
+        """Its counts."""
+        return self.manifest["ledger"]
+
+    @property
+    def configs(self) -> dict[str, Any]:
+        """Rows and shards of each config, by name."""
+        return self.manifest["configs"]
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Return what the manifest says of each shard: path, rows, bytes, sha256."""
+        return [shard for config in self.configs.values() for shard in config["shards"]]
+
     def shards(self, config: str) -> list[str]:
         """Return the paths of a config's shards, in order; none where the config has no row."""
-        shards = self.manifest["configs"].get(config, {"shards": []})["shards"]
+        shards = self.configs.get(config, {"shards": []})["shards"]
         return [f"{self.directory}/{shard['path']}" for shard in shards]
 
     def sizes(self, config: str) -> list[int]:
@@ -35,7 +64,7 @@ class Dataset(NamedTuple):
 
     def rows(self, config: str) -> int:
         """Return the number of rows of a config."""
-        return int(self.manifest["configs"].get(config, {"rows": 0})["rows"])
+        return int(self.configs.get(config, {"rows": 0})["rows"])
 
 
 def open_datasets(patterns: str, name: str, version: str, flag: str) -> list[Dataset]:
@@ -44,8 +73,8 @@ def open_datasets(patterns: str, name: str, version: str, flag: str) -> list[Dat
 
     Args:
         patterns: the value of the option.
-        name: of the dataset, such as "sentences".
-        version: of the schema that the caller reads; the major version must agree.
+        name: the name of the dataset, such as "sentences".
+        version: the version of the schema that the caller reads; the major version must agree.
         flag: the option, for errors.
 
     Raises:
@@ -142,7 +171,7 @@ def find_datasets(directory: str) -> list[Dataset]:
     paths = [path for path in paths if path == directory or f"{path}/{RECIPE}" not in files]
     datasets = [Dataset(path, manifest) for path in paths if (manifest := read_manifest(path)) is not None]
     order = {name: index for index, name in enumerate(ORDER)}
-    return sorted(datasets, key=lambda dataset: (order.get(dataset.manifest["dataset"], len(order)), dataset.directory))
+    return sorted(datasets, key=lambda dataset: (order.get(dataset.name, len(order)), dataset.directory))
 
 
 def finished_datasets(directory: str) -> list[Dataset]:
@@ -161,8 +190,8 @@ def read_batches(path: str, columns: Sequence[str], only: tuple[str, str] | None
     """Yield the row groups of a shard, one batch each, with these columns.
 
     Args:
-        path: of the shard.
-        columns: to read.
+        path: that of the shard.
+        columns: the columns to read.
         only: a string column and a value: row groups that cannot contain it are skipped.
 
     Raises:

@@ -191,7 +191,7 @@ def reason(name: str, dataset: str = "") -> str:
     """Return the meaning of a bucket; "" for a name that explains itself.
 
     Args:
-        name: of the bucket.
+        name: the bucket.
         dataset: "prose" for the sentences of a page, "source" for the links of its wikitext, "text" for characters in
             calls of templates; otherwise what is dropped is a link.
     """

@@ -52,34 +52,32 @@ def make_release(dataset: Dataset, output: str, by_language: bool, url: str, dat
         dataset: a local dataset.
         output: directory of the release.
         by_language: whether each language becomes a config.
-        url: of the published dataset, for its description.
-        date: of publication, YYYY-MM-DD.
+        url: where the dataset is published, for its description.
+        date: the date of publication, YYYY-MM-DD.
 
     Raises:
         UsageError: the directory contains something else, or the dataset is not Parquet.
         InputError: the directory cannot be written.
     """
-    shards = [shard["path"] for config in dataset.manifest["configs"].values() for shard in config["shards"]]
-    if other := next((path for path in shards if not path.endswith(".parquet")), None):
+    if other := next((shard["path"] for shard in dataset.entries() if not shard["path"].endswith(".parquet")), None):
         raise UsageError(
             f"{dataset.directory}/{other}: a release is Parquet: export with --format=sentence-transformers"
         )
     recipe = {"manifest": dataset.manifest, "by_language": by_language, "url": url}
     if (done := _done(output, recipe)) is not None:
         return done
-    dataset_name = str(dataset.manifest["dataset"])
     with suppress(FileNotFoundError):
         os.unlink(f"{output}/{RECIPE}")
         os.unlink(f"{output}/{CROISSANT}")
-    with claim(output, dataset_name, flag="--release"):
+    with claim(output, dataset.name, flag="--release"):
         parts = [
             _linked(f"{dataset.directory}/{shard['path']}", output, name, order, shard)
-            for name, config in dataset.manifest["configs"].items()
+            for name, config in dataset.configs.items()
             for order, shard in enumerate(config["shards"])
         ]
         languages: dict[str, str] = {}
-        if by_language and dataset_name in BY_WIKI:
-            languages, more = _language_parts(dataset, dataset_name, output)
+        if by_language and dataset.name in BY_WIKI:
+            languages, more = _language_parts(dataset, dataset.name, output)
             parts += more
         head = {key: value for key, value in dataset.manifest.items() if key != "configs"}
         manifest = commit(
@@ -120,23 +118,23 @@ def _linked(source: str, output: str, config: str, order: int, shard: Mapping[st
     with writing(path, "--release"):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         duplicate(source, path)
-    return Part(config, order, path, shard["rows"], shard["bytes"], shard["sha256"])
+    return Part(config, order, path, rows=shard["rows"], size=shard["bytes"], sha256=shard["sha256"])
 
 
 def _language_parts(dataset: Dataset, name: str, output: str) -> tuple[dict[str, str], list[Part]]:
     """Write the rows of each language, and return the config of each language and the new parts. A split of the dataset
     is a config of its own, and so are the splits of a language."""
-    wikis = sorted(dataset.manifest["ledger"].get("links", {}) if name == "pairs" else _wikis(dataset))
+    wikis = sorted(dataset.ledger.get("links", {}) if name == "pairs" else _wikis(dataset))
     if len(wikis) <= 1:
         return {_language(wiki): name for wiki in wikis}, []
-    configs = [config for config in dataset.manifest["configs"] if split_of(config)[0] == name]
+    configs = [config for config in dataset.configs if split_of(config)[0] == name]
     parts = [part for wiki in wikis for config in configs for part in _wiki_parts(dataset, config, wiki, output)]
     languages = sorted({split_of(part.config)[0] for part in parts})
     return {language: language for language in languages}, parts
 
 
 def _wikis(dataset: Dataset) -> list[str]:
-    options = dataset.manifest["options"]
+    options = dataset.options
     return [options["wiki"]] if "wiki" in options else list(options.get("wikis", ()))
 
 
@@ -148,7 +146,7 @@ def _language(wiki: str) -> str:
 def _wiki_parts(dataset: Dataset, name: str, wiki: str, output: str) -> list[Part]:
     """Write the rows of a wiki in a config, in the order of the dataset."""
     parts: list[Part] = []
-    schema = _schema(dataset.directory, dataset.manifest["configs"][name])
+    schema = _schema(dataset.directory, dataset.configs[name])
     waiting: list[pa.RecordBatch] = []
     config = split_config(_language(wiki), split_of(name)[1])
 

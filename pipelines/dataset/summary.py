@@ -20,10 +20,9 @@ from wikianchor.pipelines.dataset.reader import Dataset
 
 def made(dataset: Dataset) -> str:
     """Return the line with the rows, the size and the directory of a dataset."""
-    configs = dataset.manifest["configs"]
     # The main config comes first; rows of the ledger are not counted.
-    names = sorted(configs.keys() - {"ledger"}, key=lambda name: (name != dataset.manifest["dataset"], name))
-    rows = ", ".join(f"{configs[name]['rows']:,} {name}" for name in names)
+    names = sorted(dataset.configs.keys() - {"ledger"}, key=lambda name: (name != dataset.name, name))
+    rows = ", ".join(f"{dataset.rows(name):,} {name}" for name in names)
     return f"{rows} in {_extent([dataset])}: {dataset.directory}"
 
 
@@ -33,8 +32,7 @@ def made_together(datasets: Sequence[Dataset], directory: str) -> str:
 
 
 def _extent(datasets: Sequence[Dataset]) -> str:
-    configs = [config for dataset in datasets for config in dataset.manifest["configs"].values()]
-    shards = [shard for config in configs for shard in config["shards"]]
+    shards = [shard for dataset in datasets for shard in dataset.entries()]
     total = size(sum(shard["bytes"] for shard in shards))
     return f"{len(shards)} shard{'' if len(shards) == 1 else 's'}, {total}"
 
@@ -68,7 +66,7 @@ def after(dataset: Dataset, config: Any) -> list[str]:
         dataset: the dataset.
         config: the options of the stage.
     """
-    return _AFTER[dataset.manifest["dataset"]](dataset, config)
+    return _AFTER[dataset.name](dataset, config)
 
 
 def train_ease(pairs: str) -> list[str]:
@@ -103,8 +101,8 @@ def after_download(target: str, wikis: Sequence[str], directory: str) -> list[st
 
     Args:
         target: the option --for.
-        wikis: of the dumps.
-        directory: of the dumps.
+        wikis: the wikis of the dumps.
+        directory: that of the dumps.
     """
     tables = f"{directory}/*wikinews-*.sql.gz"
     wiki = wikis[0]

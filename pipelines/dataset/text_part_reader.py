@@ -23,7 +23,7 @@ def read_text_batches(path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
     Args:
         path: ends as `ENDINGS` says.
-        schema: of the rows: string columns.
+        schema: the schema of the rows, all of them string columns.
 
     Raises:
         InputError: the file is damaged, or has other columns.

@@ -19,8 +19,8 @@ class TextPartWriter(PartFile):
     """Writes one part, with the interface of `PartWriter`.
 
     Args:
-        directory: for finished parts, of the run's workspace.
-        config: of the dataset.
+        directory: where finished parts go, in the run's workspace.
+        config: the config that the part is of.
         order: decides the order of the parts of a config.
         format: "jsonl" or "csv"; each CSV file begins with the names of the columns.
     """

@@ -50,7 +50,7 @@ def workspace_of(output: str, fingerprint: str, shuffle: str) -> Workspace:
 
     Args:
         output: directory of the dataset.
-        fingerprint: of the run.
+        fingerprint: that of the run.
         shuffle: how rows are shuffled; by files only where all workers share this machine.
     """
     parts = f"{output}/{UNFINISHED}/{fingerprint}"

@@ -36,8 +36,8 @@ class EngineFlags:
         "reported after a minute",
         unset="600",
     )
-    skip_bad_pages: bool = option(False, help="leave out and count pages that end their worker process twice")
-    verbose: bool = option(False, help="show Beam's log, with the traceback of a step that fails")
+    skip_bad_pages: bool = option(default=False, help="leave out and count pages that end their worker process twice")
+    verbose: bool = option(default=False, help="show Beam's log, with the traceback of a step that fails")
 
 
 def engine_help() -> str:

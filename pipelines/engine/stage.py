@@ -14,6 +14,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,37 +65,71 @@ def made_with(dataset: str) -> dict[str, str]:
     }
 
 
-def run_stage(
-    dataset: str,
-    schema_version: str,
-    output: str,
-    inputs: Sequence[Mapping[str, Any]],
-    options: Mapping[str, Any],
-    build: Callable[[beam.Pipeline, Mapping[str, Any], Workspace], None],
-    beam_args: Sequence[str],
-    bytes_read: int = 0,
-    load: Load = NO_LOAD,
-    keep_older: bool = False,
-) -> dict[str, Any]:
-    """Run a stage unless it is done, and return its manifest.
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """What a stage makes, of what, and by which graph.
 
-    Args:
+    Attributes:
         dataset: name of the dataset.
-        schema_version: the schema version of its rows.
-        output: directory.
+        schema_version: version of the schema of its rows.
+        output: directory of the dataset.
         inputs: what the stage reads, each with a checksum.
         options: every option that changes the output, and no other: with `inputs` they identify the dataset.
         build: adds the graph, whose last step commits the dataset, to a pipeline: (pipeline, head of manifest, work).
-        beam_args: flags for Beam.
         bytes_read: final sum of the progress files of the workers, in bytes; 0 for a stage without them.
-        load: the work and memory of the stage; decides the number of workers, unless the flags do.
+        load: the work and memory of the stage, which decide the number of workers, unless the flags do.
+    """
+
+    dataset: str
+    schema_version: str
+    output: str
+    inputs: Sequence[Mapping[str, Any]]
+    options: Mapping[str, Any]
+    build: Callable[[beam.Pipeline, Mapping[str, Any], Workspace], None]
+    bytes_read: int = 0
+    load: Load = NO_LOAD
+
+    @property
+    def name(self) -> str:
+        """The dataset, with its wiki if it has one."""
+        return " ".join(filter(None, (self.dataset, self.options.get("wiki"))))
+
+    def head(self) -> dict[str, Any]:
+        """Return the head of a manifest: what identifies the dataset before it is made, and `older_inputs`, where it
+        has inputs that other rules made than those of this program."""
+        records = [{name: value for name, value in item.items() if name != RULES} for item in self.inputs]
+        older = [
+            {**record, RULES: item[RULES]}
+            for record, item in zip(records, self.inputs, strict=True)
+            if RULES in item and item[RULES] != stage_digest(item["dataset"])
+        ]
+        head = {
+            "dataset": self.dataset,
+            "schema_version": self.schema_version,
+            "inputs": records,
+            "options": dict(self.options),
+            "made_with": made_with(self.dataset),
+        }
+        return {**head, "older_inputs": older} if older else head
+
+    def pipeline(self, beam_args: Sequence[str], retries: Retries | None = None) -> beam.Pipeline:
+        """Return an empty pipeline for the graph."""
+        return make_pipeline(beam_args, self.dataset, self.options.get("wiki"), self.output, self.load, retries)
+
+
+def run_stage(stage: Stage, beam_args: Sequence[str], *, keep_older: bool = False) -> dict[str, Any]:
+    """Run a stage unless it is done, and return its manifest.
+
+    Args:
+        stage: the stage.
+        beam_args: flags for Beam.
         keep_older: whether a finished dataset may be of other rules or versions.
 
     Raises:
         InputError: an input is broken or the output cannot be written.
         UsageError: the output directory cannot be used, or a flag of Beam's is wrong.
     """
-    head = _head(dataset, schema_version, inputs, options)
+    dataset, output, head = stage.dataset, stage.output, stage.head()
     skips = skips_pages(beam_args)
     if (done := _done(output, head, keep_older, skips)) is not None:
         _remove_leftovers(output, dataset)
@@ -102,11 +137,11 @@ def run_stage(
     from wikianchor.pipelines.engine.options import shuffle_of
 
     # Whatever can be wrong with the command is found before anything is written.
-    pipeline = make_pipeline(beam_args, dataset, options.get("wiki"), output, load)
+    pipeline = stage.pipeline(beam_args)
     shuffle = shuffle_of(pipeline.options)
     fingerprint = fingerprint_of(head, output, shuffle=shuffle)
     work = workspace_of(output, fingerprint, shuffle)
-    build(pipeline, head, work)
+    stage.build(pipeline, head, work)
     if (old := read_manifest(output)) is not None and (change := _change(old, head, skips)):
         log.info("%s: rebuild, %s; the dataset there stays until the new one is complete", output, change)
     for source in head.get("older_inputs", ()):
@@ -125,7 +160,7 @@ def run_stage(
             discard(work)
         while True:
             try:
-                _run_watched(pipeline, head, work, output, bytes_read)
+                _run_watched(pipeline, stage, work)
                 break
             except WorkerDied as death:
                 # It may have died in the commit, after the manifest was replaced.
@@ -137,30 +172,9 @@ def run_stage(
                 if retries.bad_pages:
                     os.makedirs(work.scratch, exist_ok=True)
                     Path(f"{work.scratch}/{SKIPPED}").touch()
-            pipeline = make_pipeline(beam_args, dataset, options.get("wiki"), output, load, retries)
-            build(pipeline, head, work)
+            pipeline = stage.pipeline(beam_args, retries)
+            stage.build(pipeline, head, work)
     return _result(pipeline, head, output)
-
-
-def _head(
-    dataset: str, schema_version: str, inputs: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the head of a manifest: what identifies the dataset before it is made, and `older_inputs`, where it has
-    inputs that other rules made than those of this program."""
-    records = [{name: value for name, value in item.items() if name != RULES} for item in inputs]
-    older = [
-        {**record, RULES: item[RULES]}
-        for record, item in zip(records, inputs, strict=True)
-        if RULES in item and item[RULES] != stage_digest(item["dataset"])
-    ]
-    head = {
-        "dataset": dataset,
-        "schema_version": schema_version,
-        "inputs": records,
-        "options": dict(options),
-        "made_with": made_with(dataset),
-    }
-    return {**head, "older_inputs": older} if older else head
 
 
 def _result(pipeline: beam.Pipeline, head: Mapping[str, Any], output: str) -> dict[str, Any]:
@@ -186,22 +200,19 @@ def _remove_leftovers(output: str, dataset: str) -> None:
             pass
 
 
-def _run_watched(
-    pipeline: beam.Pipeline, head: Mapping[str, Any], work: Workspace, output: str, bytes_read: int
-) -> None:
+def _run_watched(pipeline: beam.Pipeline, stage: Stage, work: Workspace) -> None:
     """Run a pipeline and show its progress.
 
     Raises:
         InputError, UsageError: a step raised it, or the runner failed in a way that the user can mend.
     """
     if os.path.isdir(f"{work.scratch}/{RECORDS}"):
-        log.info("%s: going on where an earlier run stopped", output)
+        log.info("%s: going on where an earlier run stopped", stage.output)
     try:
-        name = " ".join(filter(None, (head["dataset"], head["options"].get("wiki"))))
-        with shown_progress(name, work.scratch, bytes_read) as look:
+        with shown_progress(stage.name, work.scratch, stage.bytes_read) as look:
             run_apart(pipeline, look)
     except Exception as error:
-        raise _clear(error, output) from error
+        raise _clear(error, stage.output) from error
 
 
 def skips_pages(beam_args: Sequence[str]) -> bool:

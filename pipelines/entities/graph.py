@@ -16,11 +16,12 @@ from typing import Any
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.options import recorded
-from wikianchor.io.storage import file_size, sha1
+from wikianchor.io.storage import file_size
+from wikianchor.pipelines.dataset.inputs import file_records
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import item_seconds
-from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
+from wikianchor.pipelines.engine.stage import Stage, commit_dataset, run_stage
 from wikianchor.pipelines.entities.options import EntitiesOptions
 from wikianchor.schemas import entities as schema
 
@@ -28,20 +29,17 @@ from wikianchor.schemas import entities as schema
 def run(config: EntitiesOptions, beam_args: Sequence[str], keep_older: bool = False) -> dict[str, Any]:
     """Run the stage and return its manifest."""
     paths = [*config.wikidata, *config.page_props]
-    inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in paths]
-    options = options_of(config)
-    return run_stage(
-        "entities",
-        schema.VERSION,
-        config.output,
-        inputs,
-        options,
-        partial(build, config=config),
-        beam_args,
-        sum(file_size(path) for path in paths),
-        Load(item_seconds(paths)),
-        keep_older,
+    stage = Stage(
+        dataset="entities",
+        schema_version=schema.VERSION,
+        output=config.output,
+        inputs=file_records(paths),
+        options=options_of(config),
+        build=partial(build, config=config),
+        bytes_read=sum(map(file_size, paths)),
+        load=Load(item_seconds(paths)),
     )
+    return run_stage(stage, beam_args, keep_older=keep_older)
 
 
 def options_of(config: EntitiesOptions) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from wikianchor.pipelines.dataset.reasons import most
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import export_seconds
-from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
+from wikianchor.pipelines.engine.stage import Stage, commit_dataset, run_stage
 from wikianchor.pipelines.export.options import ExportOptions
 from wikianchor.pipelines.wikimedia.languages import language_of_wiki
 from wikianchor.schemas import entities as entities_schema
@@ -58,7 +58,17 @@ def run(config: ExportOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     passes = 1 + capped + (SENTENCE in kinds_of(config, pairs))
     size = sum(shard["bytes"] for shard in pairs.manifest["configs"]["pairs"]["shards"])
     load = Load(export_seconds(pairs.rows("pairs")))
-    return run_stage("export", schema.VERSION, config.output, inputs, options, graph, beam_args, passes * size, load)
+    stage = Stage(
+        dataset="export",
+        schema_version=schema.VERSION,
+        output=config.output,
+        inputs=inputs,
+        options=options,
+        build=graph,
+        bytes_read=passes * size,
+        load=load,
+    )
+    return run_stage(stage, beam_args)
 
 
 class Sources(NamedTuple):

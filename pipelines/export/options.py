@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.option_groups import Output, Seed
 from wikianchor.io.options import at_least, option
+from wikianchor.pipelines.wikimedia.options import Entities, Sentences
 from wikianchor.schemas.choices import ANCHORS, FORMATS, LANGUAGES, NEGATIVES, POSITIVES
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportOptions:
+class ExportOptions(Seed, Entities, Sentences, Output):
     """Options of the stage `export`."""
 
+    FIRST: ClassVar[tuple[str, ...]] = ("pairs", "output", "format", "positive", "negatives")
+
     pairs: str = option(metavar="DIR", help="dataset of `wikianchor pairs`", recorded=False)
-    output: str = option(metavar="DIR", help="directory of the dataset", recorded=False)
+    # The datasets that the pairs were built from: leads and titles are read there, and texts of `entities --texts`.
+    sentences: str = ""
+    entities: str = ""
     format: str = option(
         FORMATS[0], choices=FORMATS, help="Parquet with the columns that sentence-transformers reads, JSON lines or CSV"
     )
@@ -42,21 +49,6 @@ class ExportOptions:
         help="language of the positive: that of the anchor, another one, or any; negatives are in the positive's. Any "
         "label or description is the anchor's where there is one",
     )
-    sentences: str = option(
-        "",
-        metavar="DIRS",
-        help="the `sentences` datasets that --pairs was built from: leads and titles are read there",
-        unset="those beside --pairs",
-        recorded=False,
-    )
-    entities: str = option(
-        "",
-        metavar="DIR",
-        help="dataset of `wikianchor entities`; built with --texts for descriptions, aliases, and labels in several "
-        "languages",
-        unset="for leads and titles that beside --pairs, else none: labels are those of --pairs",
-        recorded=False,
-    )
     negatives: int | None = option(
         None, metavar="K", help="negatives of each row; 0 for none", unset="as many as --pairs has", check=at_least(0)
     )
@@ -65,12 +57,12 @@ class ExportOptions:
         5, help="at most N rows have the same positive, chosen at random; 0: any number", check=at_least(0)
     )
     near_duplicates: bool = option(
-        False, help="keep rows whose anchors link to one entity and differ in nothing but digits and their page's title"
+        default=False,
+        help="keep rows whose anchors link to one entity and differ in nothing but digits and their page's title",
     )
     sentences_per_entity: int = option(
         16, help="positive and negative sentences are drawn from N sampled sentences of an entity", check=at_least(2)
     )
-    seed: int = option(42, help="key of every random choice")
 
     def completed(self) -> ExportOptions:
         """Fill in the kind of the negatives.

@@ -14,7 +14,7 @@ from typing import Any
 from wikianchor.pipelines.dataset.inputs import input_records, open_inputs, wiki_of
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
+from wikianchor.pipelines.engine.stage import Stage, commit_dataset, run_stage
 from wikianchor.pipelines.interlanguage.options import InterlanguageOptions
 from wikianchor.schemas import mentions as schema
 
@@ -26,18 +26,15 @@ def run(config: InterlanguageOptions, beam_args: Sequence[str]) -> dict[str, Any
         UsageError, InputError: the datasets do not go together, or one is missing.
     """
     sentences, entities = open_inputs(config.sentences, config.entities)
-    inputs = input_records((*sentences, entities))
-    options = {"wikis": entities.manifest["options"]["wikis"]}
-    graph = partial(build, config=config, sentences=sentences, entities=entities)
-    return run_stage(
-        "interlanguage",
-        schema.VERSION,
-        config.output,
-        inputs=inputs,
-        options=options,
-        build=graph,
-        beam_args=beam_args,
+    stage = Stage(
+        dataset="interlanguage",
+        schema_version=schema.VERSION,
+        output=config.output,
+        inputs=input_records((*sentences, entities)),
+        options={"wikis": entities.manifest["options"]["wikis"]},
+        build=partial(build, config=config, sentences=sentences, entities=entities),
     )
+    return run_stage(stage, beam_args)
 
 
 def build(

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wikianchor.io.options import option
+from wikianchor.io.option_groups import Output
+from wikianchor.pipelines.wikimedia.options import Entities, Sentences
 
 
 @dataclass(frozen=True, kw_only=True)
-class InterlanguageOptions:
+class InterlanguageOptions(Output, Sentences, Entities):
     """Options of the stage `interlanguage`."""
 
-    entities: str = option(metavar="DIR", help="dataset of `wikianchor entities`", recorded=False)
-    output: str = option(metavar="DIR", help="directory of the dataset", recorded=False)
-    sentences: str = option(
-        "",
-        metavar="DIRS",
-        help="datasets of `wikianchor sentences`, whose titles have page ids and redirects",
-        unset="none",
-        recorded=False,
-    )
+    # Their titles have page ids and redirects.
+    sentences: str = ""

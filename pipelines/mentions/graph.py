@@ -26,7 +26,7 @@ from wikianchor.pipelines.dataset.reasons import most
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import MENTIONS
-from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
+from wikianchor.pipelines.engine.stage import Stage, commit_dataset, run_stage
 from wikianchor.pipelines.mentions.options import MentionsOptions
 from wikianchor.schemas import mentions as schema
 from wikianchor.schemas.choices import REGIONS
@@ -53,16 +53,16 @@ def run(config: MentionsOptions, beam_args: Sequence[str]) -> dict[str, Any]:
         for shard in dataset.manifest["configs"].get(name, {"shards": ()})["shards"]
     )
     load = Load(read / MENTIONS)
-    return run_stage(
-        "mentions",
-        schema.VERSION,
-        config.output,
+    stage = Stage(
+        dataset="mentions",
+        schema_version=schema.VERSION,
+        output=config.output,
         inputs=inputs,
         options=options,
         build=graph,
-        beam_args=beam_args,
         load=load,
     )
+    return run_stage(stage, beam_args)
 
 
 def check_regions(regions: Sequence[str], sentences: Sequence[Dataset]) -> None:

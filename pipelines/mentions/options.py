@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from wikianchor.io.option_groups import Output
 from wikianchor.io.options import among, at_least, between, option
+from wikianchor.pipelines.wikimedia.options import Entities, SectionLinks, Sentences
 from wikianchor.schemas.choices import FRAGMENT_REGIONS
 
 
 @dataclass(frozen=True, kw_only=True)
-class MentionsOptions:
+class MentionsOptions(SectionLinks, Output, Entities, Sentences):
     """Options of the stage `mentions`."""
 
-    sentences: str = option(
-        metavar="DIRS",
-        help="datasets of `wikianchor sentences`: directories, globs, or the directory that holds them",
-        recorded=False,
-    )
-    entities: str = option(metavar="DIR", help="dataset of `wikianchor entities`", recorded=False)
-    output: str = option(metavar="DIR", help="directory of the dataset", recorded=False)
     link_probability: float = option(
         0.01,
         metavar="P",
@@ -38,7 +33,6 @@ class MentionsOptions:
         help=f"parts of pages whose links and occurrences are counted: {', '.join(FRAGMENT_REGIONS)}",
         check=among(FRAGMENT_REGIONS),
     )
-    section_links: bool = option(default=False, help="count a link to a section as a link to its page")
     rows_per_shard: int = 500_000
 
     def completed(self) -> MentionsOptions:

@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.options import recorded
-from wikianchor.io.storage import file_size, sha1
+from wikianchor.io.storage import file_size
 from wikianchor.pipelines.dataset.changes import CRASHED
+from wikianchor.pipelines.dataset.inputs import file_records
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import dump_seconds
-from wikianchor.pipelines.engine.stage import commit_dataset, counts_by_kind, run_stage
+from wikianchor.pipelines.engine.stage import Stage, commit_dataset, counts_by_kind, run_stage
 from wikianchor.pipelines.mewsc16.editions import CLOSED, with_aliases
 from wikianchor.pipelines.mewsc16.options import MIN_PAGES, Mewsc16Options
 from wikianchor.pipelines.mewsc16.topic_map import OF_RELEASED, load_topics
@@ -82,24 +83,24 @@ def run(config: Mewsc16Options, beam_args: Sequence[str]) -> dict[str, Any]:
         # The map itself: a map of the same name may say something else.
         "topics": {wiki.language: dict(sorted(topics[wiki.language].items())) for wiki in wikis},
     }
-    manifest = run_stage(
-        "mewsc16",
-        schema.VERSION,
-        config.output,
+    stage = Stage(
+        dataset="mewsc16",
+        schema_version=schema.VERSION,
+        output=config.output,
         inputs=inputs,
         options=options,
         build=partial(build, config=config, wikis=wikis, reader=reader),
-        beam_args=beam_args,
         bytes_read=sum(file_size(path) for path in config.dumps),
         load=Load(dump_seconds(config.dumps)),
     )
+    manifest = run_stage(stage, beam_args)
     for line in remarks(manifest):
         logging.getLogger("wikianchor").info("%s", line)
     return manifest
 
 
 def _input(path: str) -> dict[str, Any]:
-    entry: dict[str, Any] = {"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)}
+    (entry,) = file_records([path])
     if date := _DATE.search(entry["path"]):
         entry["date"] = "-".join(date.groups())
         entry["before_closure"] = entry["date"] < CLOSED

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.option_groups import Output
 from wikianchor.io.options import at_least, option
-from wikianchor.io.storage import expand
-from wikianchor.pipelines.wikimedia.choices import FROM_DUMP, TEMPLATES
-from wikianchor.pipelines.wikimedia.dump_names import dump_files
+from wikianchor.pipelines.wikimedia.choices import FROM_DUMP
+from wikianchor.pipelines.wikimedia.dump_names import files_named
+from wikianchor.pipelines.wikimedia.options import Dumps, Templates, Truncated
 
 # Which categories of a page count: `membership.bits_of_names`.
 MODES = ("direct", "direct+templates", "descend-1")
@@ -28,35 +30,32 @@ MIN_PAGES = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mewsc16Options:
+class WikinewsTables:
+    """SQL tables of Wikinews."""
+
+    sql: tuple[str, ...] = option(
+        metavar="FILES",
+        help="SQL tables of Wikinews: for `mewsc16` categorylinks and linktarget of the same dumps, which hold the "
+        "categories from templates; for `topics` page of every wiki, langlinks of the English one, page_props of every "
+        "wiki",
+        parse=files_named,
+        recorded=False,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mewsc16Options(Truncated, Templates, WikinewsTables, Output, Dumps):
     """Options of the stage `mewsc16`."""
 
-    dumps: tuple[str, ...] = option(
-        metavar="FILES",
-        help="pages-articles dumps of one Wikinews or several: files or globs",
-        parse=dump_files,
-        recorded=False,
-    )
-    output: str = option(metavar="DIR", help="directory of the dataset", recorded=False)
-    sql: tuple[str, ...] = option(
-        (),
-        metavar="FILES",
-        help="categorylinks.sql.gz and linktarget.sql.gz of the same dumps, which hold the categories from templates",
-        parse=expand,
-        recorded=False,
-    )
+    FIRST: ClassVar[tuple[str, ...]] = ("dumps", "output", "sql", "mode", "templates")
+
+    sql: tuple[str, ...] = ()
     membership: str | None = option(
         None,
         choices=MODES,
         help="which categories of a page count: those in its text, also those of its templates, also those directly "
         "below a topic",
         unset="direct+templates; direct with --templates=builtin or --mode=paper, and without --sql",
-    )
-    templates: str = option(
-        TEMPLATES[0],
-        choices=TEMPLATES,
-        help="what templates show, and which categories they set: dump: by the wiki's own definitions, the Template "
-        "pages of the dump, and by built-in rules where these do not tell; builtin: by these rules alone",
     )
     mode: str = option("clean", choices=("clean", "paper"), help="clean sentences, or the rules of the released set")
     faults: tuple[str, ...] = option(
@@ -77,7 +76,6 @@ class Mewsc16Options:
         unset=f"1; with --mode=paper {MIN_PAGES}",
         check=at_least(1),
     )
-    allow_truncated: bool = option(default=False, help="accept a truncated dump and process its complete pages")
 
     def completed(self) -> Mewsc16Options:
         """Return the options with the faults in their order.

@@ -27,7 +27,7 @@ from wikianchor.pipelines.dataset.reasons import most
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import pair_seconds
-from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
+from wikianchor.pipelines.engine.stage import Stage, commit_dataset, run_stage
 from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
 from wikianchor.schemas import pairs as schema
 
@@ -63,9 +63,17 @@ def run(config: PairsOptions, beam_args: Sequence[str], keep_older: bool = False
         for ledger in dataset.manifest["ledger"].values()
     )
     load = Load(pair_seconds(links, len(sentences)))
-    manifest = run_stage(
-        "pairs", schema.VERSION, config.output, inputs, options, graph, beam_args, work, load, keep_older
+    stage = Stage(
+        dataset="pairs",
+        schema_version=schema.VERSION,
+        output=config.output,
+        inputs=inputs,
+        options=options,
+        build=graph,
+        bytes_read=work,
+        load=load,
     )
+    manifest = run_stage(stage, beam_args, keep_older=keep_older)
     ledger = {wiki: Counter(links) for wiki, links in manifest["ledger"].get("links", {}).items()}
     if problem := _wikis_without_pairs(config.output, ledger):
         logging.getLogger("wikianchor").warning("%s", problem)
@@ -162,10 +170,7 @@ def _tasks(config: PairsOptions, work: Workspace, entities: Dataset) -> tuple[Ta
     table = TableTask(
         work=work,
         dataset=entities.directory,
-        min_links=choices.min_links,
-        floor=choices.floor,
-        required=choices.required_wiki,
-        cap=choices.max_per_entity,
+        choices=choices,
         languages=tuple(entities.manifest["options"]["labels"]),
         options=TableOptions(choices.negatives, choices.types, choices.refine_humans, choices.back_off, split),
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.option_groups import Negatives, Output, Sample
 from wikianchor.io.options import at_least, option, option_group
 from wikianchor.pipelines.wikimedia.dump_names import files_named
+from wikianchor.pipelines.wikimedia.options import Entities, SectionLinks, Sentences
 
 # Defaults by preset. `default` is ours. `paper` is section 3 of EASE (Nishikawa et al., NAACL 2022): entities linked to
 # more than ten times in the corpus, types from "instance of" alone, one of several at random, one negative from all
@@ -52,7 +54,7 @@ def _are_shares(shares: tuple[float, ...]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairChoices:
+class PairChoices(SectionLinks, Negatives, Sample):
     """Options that decide which pairs come out; `build` has them too."""
 
     preset: str = option(
@@ -69,9 +71,6 @@ class PairChoices:
         metavar="SCOPE",
         help="where links are counted for that: corpus (all wikis given), wiki (each by itself), or one such as enwiki",
     )
-    negatives: int = option(
-        1, metavar="K", help="hard negatives for each pair; with 0, entities need no type", check=at_least(0)
-    )
     candidates: int = option(
         0, help="draw negatives from N entities fixed for each entity; 0: from its whole type", check=at_least(0)
     )
@@ -83,12 +82,11 @@ class PairChoices:
     refine_humans: int = option(
         1000, help="where there are more than N humans, type them by occupation; 0: never", check=at_least(0)
     )
-    back_off: bool = option(True, help="go to the superclass of a type that has too few entities")
-    own_page_negatives: bool = option(False, help="let the page's own entity be a negative")
-    section_links: bool = option(False, help="count a link to a section as a link to its page")
+    back_off: bool = option(default=True, help="go to the superclass of a type that has too few entities")
+    own_page_negatives: bool = option(default=False, help="let the page's own entity be a negative")
     required_wiki: str = option("", metavar="WIKI", help="keep entities that have a page in this wiki", unset="any")
     duplicates: bool = option(
-        False, help="keep pairs of one entity and one sentence, numbers aside, that a wiki has several times"
+        default=False, help="keep pairs of one entity and one sentence, numbers aside, that a wiki has several times"
     )
     max_near_duplicates: int = option(
         0,
@@ -113,9 +111,9 @@ class PairChoices:
         check=_are_shares,
     )
     max_per_entity: int = option(0, help="at most N pairs of one entity; 0: any number", check=at_least(0))
-    sample: int = option(0, help="exactly N pairs, or all where there are fewer; 0: all", check=at_least(0))
-    sample_per_wiki: bool = option(False, help="take the sample from each wiki, and count --max_per_entity in each")
-    seed: int = option(42, help="key of every random choice")
+    sample_per_wiki: bool = option(
+        default=False, help="take the sample from each wiki, and count --max_per_entity in each"
+    )
 
     def completed(self) -> PairChoices:
         """Check that the options go together.
@@ -129,15 +127,10 @@ class PairChoices:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairsOptions:
+class PairsOptions(Output, Entities, Sentences):
     """Options of the stage `pairs`."""
 
-    sentences: str = option(
-        metavar="DIRS",
-        help="datasets of `wikianchor sentences`: directories, globs, or the directory that holds them",
-        recorded=False,
-    )
-    entities: str = option(metavar="DIR", help="dataset of `wikianchor entities`", recorded=False)
-    output: str = option(metavar="DIR", help="directory of the dataset", recorded=False)
+    FIRST: ClassVar[tuple[str, ...]] = ("sentences", "entities", "output", "sample", "negatives")
+
     choices: PairChoices = option_group(PairChoices, "which pairs come out")
     rows_per_shard: int = 250_000

@@ -24,6 +24,7 @@ from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
 from wikianchor.pipelines.pairs.entity_table import TableOptions, build_entity_table
+from wikianchor.pipelines.pairs.options import PairChoices
 from wikianchor.pipelines.titles.counts import ItemCounts, count_links, frequent_items
 from wikianchor.pipelines.titles.steps import IndexBuilt
 from wikianchor.pipelines.titles.title_index import Ints, TitleIndex
@@ -71,20 +72,14 @@ class TableTask:
     Attributes:
         work: the workspace of the run.
         dataset: directory of the dataset of entities.
-        min_links: an entity is kept if it has more links than this.
-        floor: where these links are counted: "corpus", "wiki", or a database name.
-        required: database name of the wiki in which an entity must have a page, or "".
-        cap: maximum number of rows of one entity; 0 for no limit.
+        choices: the options that decide which entities are kept, and how many rows each may have.
         languages: the languages of labels, best first.
         options: how entities are typed.
     """
 
     work: Workspace
     dataset: str
-    min_links: int
-    floor: str
-    required: str
-    cap: int
+    choices: PairChoices
     languages: tuple[str, ...]
     options: TableOptions
 
@@ -147,7 +142,8 @@ def build_table(task: TableTask, counted: Iterable[Counted]) -> TableBuilt:
     paths: dict[str, list[str]] = {}
     for shard in sorted(counted):
         paths.setdefault(shard.wiki, []).append(shard.path)
-    present = _items_in(shards_of(task.dataset, "sitelinks"), task.required) if task.required else None
+    required = task.choices.required_wiki
+    present = _items_in(shards_of(task.dataset, "sitelinks"), required) if required else None
     with ItemCounts(
         {
             wiki: ((read_table(path, "items"), read_table(path, "counts")) for path in wiki_paths)
@@ -155,7 +151,7 @@ def build_table(task: TableTask, counted: Iterable[Counted]) -> TableBuilt:
         },
         task.work.scratch,
     ) as counted_items:
-        frequent = frequent_items(counted_items, task.floor, task.min_links)
+        frequent = frequent_items(counted_items, task.choices.floor, task.choices.min_links)
         tables = build_entity_table(frequent, shards_of(task.dataset, "entities"), present, task.options)
         rows = _rows_at_most(counted_items, tables, task)
     path = save_tables(task.work.scratch, "entities", tables)
@@ -182,12 +178,13 @@ def _rows_at_most(counted: ItemCounts, tables: dict[str, npt.NDArray[Any]], task
     """Return the maximum number of rows of each wiki. With a floor for each wiki, add to the tables which entities are
     above it."""
     rows: Counter[str] = Counter()
+    floor, least, most = task.choices.floor, task.choices.min_links, task.choices.max_per_entity
     for part in counted.parts():
         for wiki, (items, counts) in part.items():
             position = find(tables["sorted_qids"], items)
-            above = (position >= 0) & (counts > task.min_links) if task.floor == "wiki" else position >= 0
-            rows[wiki] += int((np.minimum(counts, task.cap) if task.cap else counts)[above].sum())
-            if task.floor == "wiki":
+            above = (position >= 0) & (counts > least) if floor == "wiki" else position >= 0
+            rows[wiki] += int((np.minimum(counts, most) if most else counts)[above].sum())
+            if floor == "wiki":
                 frequent = tables.setdefault(f"frequent-{wiki}", np.zeros(len(tables["qids"]), np.bool_))
                 frequent[tables["sorted_ids"][position[above]]] = True
     return dict(rows)

@@ -20,14 +20,15 @@ from typing import Any
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import recorded
-from wikianchor.io.storage import file_size, free_bytes, is_local, sha1
+from wikianchor.io.storage import file_size, free_bytes, is_local
 from wikianchor.pipelines.dataset.changes import CRASHED, CRASHED_TEMPLATE, difference
+from wikianchor.pipelines.dataset.inputs import file_records
 from wikianchor.pipelines.dataset.reader import open_datasets
 from wikianchor.pipelines.dataset.reasons import listed, most
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import dump_seconds, template_seconds
-from wikianchor.pipelines.engine.stage import commit_dataset, counts_by_kind, made_with, run_stage
+from wikianchor.pipelines.engine.stage import Stage, commit_dataset, counts_by_kind, made_with, run_stage
 from wikianchor.pipelines.sentences.compiled_reader import engine_of
 from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.text.template_losses import most_costly
@@ -62,17 +63,17 @@ def run(
     # A missing package is found now, not on a worker.
     make_splitter(config.splitter, site.language)
     make_extractor(site, parser=config.parser, engine=config.engine)
-    inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.dumps]
     excluded = excluded_pages(config, site)
     options = options_of(config, site, excluded)
     if config.previous:
         check_previous(config, options)
     passes = 2 if config.templates == FROM_DUMP else 1
-    manifest = run_stage(
-        "sentences",
-        schema.VERSION,
-        config.output,
-        inputs=inputs,
+    engine = engine_of(config.engine, config.parser, config.splitter)
+    stage = Stage(
+        dataset="sentences",
+        schema_version=schema.VERSION,
+        output=config.output,
+        inputs=file_records(config.dumps),
         options=options,
         build=partial(
             build,
@@ -83,14 +84,10 @@ def run(
             excluded=excluded,
             may_be_empty=may_be_empty,
         ),
-        beam_args=beam_args,
-        bytes_read=passes * sum(file_size(path) for path in config.dumps),
-        load=Load(
-            dump_seconds(config.dumps, engine_of(config.engine, config.parser, config.splitter) == "core")
-            + (template_seconds(config.dumps) if passes > 1 else 0)
-        ),
-        keep_older=keep_older,
+        bytes_read=passes * sum(map(file_size, config.dumps)),
+        load=Load(dump_seconds(config.dumps, engine == "core") + (template_seconds(config.dumps) if passes > 1 else 0)),
     )
+    manifest = run_stage(stage, beam_args, keep_older=keep_older)
     ledger = manifest["ledger"].get(site.wiki, {})
     if may_be_empty and not ledger.get("sentences", {}).get("kept"):
         logging.getLogger("wikianchor").warning("%s: %s", config.output, why_empty(ledger, site.wiki, header_wiki))

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from wikianchor.io.storage import file_size, sha1
+from wikianchor.io.storage import file_size
+from wikianchor.pipelines.dataset.inputs import file_records
 from wikianchor.pipelines.dataset.manifest import commit
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import template_seconds
-from wikianchor.pipelines.engine.stage import run_stage
+from wikianchor.pipelines.engine.stage import Stage, run_stage
 from wikianchor.pipelines.templates.options import TemplatesOptions
 from wikianchor.pipelines.wikimedia.inventory import read_site
 from wikianchor.pipelines.wikimedia.site import Site
@@ -27,18 +28,17 @@ from wikianchor.schemas import templates as schema
 def run(config: TemplatesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest."""
     site, _ = read_site(config.dumps, config.wiki)
-    inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.dumps]
-    return run_stage(
-        "templates",
-        schema.VERSION,
-        config.output,
-        inputs,
-        options_of(site),
-        partial(build, config=config, site=site),
-        beam_args,
-        sum(file_size(path) for path in config.dumps),
-        Load(template_seconds(config.dumps)),
+    stage = Stage(
+        dataset="templates",
+        schema_version=schema.VERSION,
+        output=config.output,
+        inputs=file_records(config.dumps),
+        options=options_of(site),
+        build=partial(build, config=config, site=site),
+        bytes_read=sum(map(file_size, config.dumps)),
+        load=Load(template_seconds(config.dumps)),
     )
+    return run_stage(stage, beam_args)
 
 
 def options_of(site: Site) -> dict[str, Any]:

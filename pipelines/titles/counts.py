@@ -153,28 +153,28 @@ def sum_counts(counted: Iterable[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
     return items[order[starts]], np.add.reduceat(counts[order], starts)
 
 
-def frequent_items(counted: ItemCounts, floor: str, min_links: int) -> tuple[Ints, Ints]:
+def frequent_items(counted: ItemCounts, floor: str, more_than: int) -> tuple[Ints, Ints]:
     """Return the items with enough links, ascending, and their links in all wikis; see `above_floor`."""
-    parts = [above_floor(part, floor, min_links) for part in counted.parts()]
+    parts = [above_floor(part, floor, more_than) for part in counted.parts()]
     items, counts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     order = np.argsort(items)
     return items[order], counts[order]
 
 
-def above_floor(counted: Mapping[str, tuple[Ints, Ints]], floor: str, min_links: int) -> tuple[Ints, Ints]:
+def above_floor(counted: Mapping[str, tuple[Ints, Ints]], floor: str, more_than: int) -> tuple[Ints, Ints]:
     """Return the items with enough links, ascending, and the number of links to each in all wikis.
 
     Args:
         counted: by wiki, items and counts.
-        floor: which links are compared with `min_links`: "corpus" for the links in all wikis, "wiki" for those in any
+        floor: which links are compared with `more_than`: "corpus" for the links in all wikis, "wiki" for those in any
             single wiki, or a database name for those in one wiki.
-        min_links: an item must have more links than this.
+        more_than: an item must have more links than this.
     """
     items, counts = sum_counts(counted[wiki] for wiki in sorted(counted))
     if floor == "corpus":
-        frequent = counts > min_links
+        frequent = counts > more_than
     else:
         scopes = [pair for wiki, pair in counted.items() if floor in ("wiki", wiki)]
-        enough = [wiki_items[wiki_counts > min_links] for wiki_items, wiki_counts in scopes]
+        enough = [wiki_items[wiki_counts > more_than] for wiki_items, wiki_counts in scopes]
         frequent = find(distinct(np.concatenate([np.zeros(0, np.int64), *enough])), items) >= 0
     return items[frequent], counts[frequent]

@@ -28,7 +28,7 @@ TypeRoute = Literal["instance_of", "subclass_of", "none"]
 
 # Classes of pages of the wikis themselves, which are no entities of the world, with the reason for each. An item with
 # any of these types is excluded. Years, letters, given and family names are not in this table, because their pages are
-# about them; --min_links and --max_per_entity limit how often they occur. Articles on two topics are not in it either.
+# about them; options of `pairs` limit how often they occur. Articles on two topics are not in it either.
 META_CLASSES: dict[int, str] = {
     # Pages that send the reader on to one of several things.
     4167410: "disambiguation page: names several things, is none of them",

@@ -191,8 +191,8 @@ def test_training_and_evaluation(demo: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="NO TORCH: pip install '.[train,eval]'")
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     options = {"new": "tiny", "max_steps": 2, "softmax_size": 8, "max_length": 16, "device": "cpu", "eval_steps": 0}
-    place = wikianchor.train("ease", data=f"{demo}/pairs", output=f"{tmp_path}/m", cache=f"{tmp_path}/c", **options)
-    results = wikianchor.evaluate(place, sts=[f"{DEMO.parent}/sts.tsv"], device="cpu")
+    model = wikianchor.train("ease", data=f"{demo}/pairs", output=f"{tmp_path}/m", cache=f"{tmp_path}/c", **options)
+    results = wikianchor.evaluate(model, sts=[f"{DEMO.parent}/sts.tsv"], device="cpu")
     assert [result.task for result in results] == ["STS.sts.tsv"]
     with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
-        wikianchor.evaluate(place, nothing=1)
+        wikianchor.evaluate(model, nothing=1)

@@ -529,7 +529,7 @@ CASES = [
 ]
 
 
-def write_inputs(place: Path) -> None:
+def write_inputs(folder: Path) -> None:
     """Write what the command lines of the table name."""
     contents: dict[str, bytes | str] = {
         "dumps/dump.xml": export(PAGES),
@@ -556,27 +556,27 @@ def write_inputs(place: Path) -> None:
         "sts.tsv": "sentence1\tsentence2\tscore\na\tb\t1\nc\td\t2\n",
     }
     for name, content in contents.items():
-        path = place / name
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-    (place / "empty").mkdir()
-    write_corpus(place / "corpus", ["患者は発熱を訴えて外来を受診した。"])
-    build = ["build", f"--dumps={place}/dumps", f"--output={place}/out", "--min_links=0", "--negatives=0"]
+    (folder / "empty").mkdir()
+    write_corpus(folder / "corpus", ["患者は発熱を訴えて外来を受診した。"])
+    build = ["build", f"--dumps={folder}/dumps", f"--output={folder}/out", "--min_links=0", "--negatives=0"]
     assert wikianchor_main(build) == 0
-    shutil.copytree(place / "out/sentences/enwiki", place / "future")
-    manifest = json.loads((place / "future/manifest.json").read_text())
-    (place / "future/manifest.json").write_text(json.dumps({**manifest, "schema_version": "99.0"}))
+    shutil.copytree(folder / "out/sentences/enwiki", folder / "future")
+    manifest = json.loads((folder / "future/manifest.json").read_text())
+    (folder / "future/manifest.json").write_text(json.dumps({**manifest, "schema_version": "99.0"}))
 
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("inputs")
-    write_inputs(place)
-    return place
+    folder = tmp_path_factory.mktemp("inputs")
+    write_inputs(folder)
+    return folder
 
 
 @pytest.fixture
-def place(inputs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(inputs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory, where the Hub cannot be reached."""
     monkeypatch.chdir(inputs)
     monkeypatch.setenv("XDG_CONFIG_HOME", f"{inputs}/nowhere")
@@ -585,8 +585,8 @@ def place(inputs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return inputs
 
 
-def files(place: Path) -> set[str]:
-    return {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
 def main_of(program: str) -> tuple[str, Callable[[Sequence[str]], int]]:
@@ -601,21 +601,21 @@ def main_of(program: str) -> tuple[str, Callable[[Sequence[str]], int]]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.command)
 def test_a_wrong_command_line_or_input(
-    case: Case, place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     program, *arguments = shlex.split(case.command)
     if program.startswith("without="):
         monkeypatch.setitem(sys.modules, program.removeprefix("without="), None)
         program, *arguments = arguments
     label, main = main_of(program)
-    before = files(place)
+    before = files(folder)
     capfd.readouterr()
     try:
         assert main(arguments) == case.status
     finally:
-        left = files(place) - before
+        left = files(folder) - before
         for name in ("new", "release"):
-            shutil.rmtree(place / name, ignore_errors=True)
+            shutil.rmtree(folder / name, ignore_errors=True)
     errors = [line for line in capfd.readouterr().err.splitlines() if not PROGRESS.fullmatch(line)]
     wanted = re.escape(f"{label}: {case.answer}").replace(re.escape("..."), ".*")
     assert re.fullmatch(wanted, errors[-1]), errors[-1]

@@ -39,12 +39,12 @@ def check_links(text: str, links: list[dict[str, Any]]) -> None:
 
 
 def all_digests(output: Path) -> dict[str, Any]:
-    found = {}
+    digests_by_name = {}
     for name in DATASETS:
         manifest = read_manifest(str(output / name))
         assert manifest is not None
-        found[name] = digests(manifest)
-    return found
+        digests_by_name[name] = digests(manifest)
+    return digests_by_name
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_a_dump_cut_into_more_ranges_gives_the_same_pairs(
     for config in ("sentences", "titles"):
         assert read_rows(tmp_path / "out/sentences/enwiki", config) == read_rows(demo / "sentences/enwiki", config)
     for config in ("entities", "sitelinks"):
-        rows = [read_rows(place / "entities", config) for place in (tmp_path / "out", demo)]
+        rows = [read_rows(folder / "entities", config) for folder in (tmp_path / "out", demo)]
         assert sorted(map(repr, rows[0])) == sorted(map(repr, rows[1]))
     assert cut["pairs"] == whole["pairs"]
 
@@ -90,9 +90,9 @@ def test_what_is_done_is_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_each_kind_of_dump_is_found(tmp_path: Path) -> None:
-    found = inventory.find_dumps(str(DEMO), [])
-    assert list(found.pages) == ["dewiki", "enwiki", "jawiki"]
-    assert [Path(path).name for path in found.wikidata] == ["wikidata-20260101-all.json.gz"]
+    dumps = inventory.find_dumps(str(DEMO), [])
+    assert list(dumps.pages) == ["dewiki", "enwiki", "jawiki"]
+    assert [Path(path).name for path in dumps.wikidata] == ["wikidata-20260101-all.json.gz"]
     assert list(inventory.find_dumps(str(DEMO), ["jawiki"]).pages) == ["jawiki"]
     with pytest.raises(InputError, match="no pages-articles dump of frwiki; it has dewiki, enwiki, jawiki"):
         inventory.find_dumps(str(DEMO), ["frwiki"])
@@ -127,13 +127,13 @@ def build_slices(tmp_path: Path, slices: Iterable[tuple[Path, int]], *flags: str
     dumps.mkdir(parents=True)
     for number, (path, pages) in enumerate(slices):
         (dumps / f"slice{number}-pages-articles.xml.bz2").write_bytes(bz2.compress(cut_slice(path, pages), 1))
-    found: dict[str, tuple[str, ...]] = {}
+    paths_by_wiki: dict[str, tuple[str, ...]] = {}
     for path in sorted(dumps.iterdir()):
         site, _ = inventory.read_site([str(path)], None)
-        found[site.wiki] = (*found.get(site.wiki, ()), str(path))
-    for wiki, paths in found.items():
+        paths_by_wiki[site.wiki] = (*paths_by_wiki.get(site.wiki, ()), str(path))
+    for wiki, paths in paths_by_wiki.items():
         sentences.run(SentencesOptions(dumps=paths, output=str(output / "sentences" / wiki)), [])
-    wikidata_for([output / "sentences" / wiki for wiki in found], dumps / "wikidata-all.json.gz")
+    wikidata_for([output / "sentences" / wiki for wiki in paths_by_wiki], dumps / "wikidata-all.json.gz")
     assert main(["build", f"--dumps={dumps}", f"--output={output}", "--min_links=1", *flags]) == 0
     return output
 
@@ -236,7 +236,7 @@ def test_rows_of_larger_slices_are_what_they_say_in_any_running_mode(tmp_path: P
     command = ["build", f"--dumps={tmp_path / 'dumps'}", f"--output={again}", "--min_links=1", *flags]
     assert main([*command, "--workers=2"]) == 0
     for name in ("entities", "pairs", *(f"sentences/{name}" for name in names)):
-        first, second = (read_manifest(str(place / name)) for place in (output, again))
+        first, second = (read_manifest(str(folder / name)) for folder in (output, again))
         assert first is not None
         assert second is not None
         assert digests(first) == digests(second)

@@ -30,11 +30,11 @@ def remote(server: DumpServer, data: bytes = DATA) -> RemoteFile:
     return RemoteFile("data.bz2", f"{server.url}/x/data.bz2", len(data), hashlib.sha1(data).hexdigest())
 
 
-def fetch(server: DumpServer, place: Path, file: RemoteFile | None = None, client: Client | None = None) -> int:
+def fetch(server: DumpServer, folder: Path, file: RemoteFile | None = None, client: Client | None = None) -> int:
     """Fetch, and return the bytes that were told of."""
-    told: list[int] = []
-    (client or Client("test (a@b.example)", PATIENCE)).fetch(file or remote(server), str(place), told.append)
-    return sum(told)
+    amounts: list[int] = []
+    (client or Client("test (a@b.example)", PATIENCE)).fetch(file or remote(server), str(folder), amounts.append)
+    return sum(amounts)
 
 
 GOOD_ENDS = {

@@ -61,8 +61,8 @@ def get(wikianchor: Callable[..., Run], server: DumpServer, tmp_path: Path) -> R
     return run
 
 
-def files(place: Path) -> list[str]:
-    return sorted(path.name for path in place.iterdir())
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
 
 
 def test_what_pairs_need(get: Run, tmp_path: Path) -> None:
@@ -135,8 +135,8 @@ def test_a_mirror_gives_files_and_no_lists(get: Run, server: DumpServer, tmp_pat
 
 
 def test_a_mirror_cannot_serve_other_bytes(get: Run, tmp_path: Path) -> None:
-    place = f"/enwiki/{DATE}/{ARTICLES}"
-    with serving({place: bytes(len(SITE[place]))}) as mirror:
+    address = f"/enwiki/{DATE}/{ARTICLES}"
+    with serving({address: bytes(len(SITE[address]))}) as mirror:
         ended = get(CONTACT, "--for=sentences", f"--mirror={mirror.url}")
     assert ended.status == 1
     assert "the server has other bytes" in ended.said[0]
@@ -167,7 +167,7 @@ def test_the_contact_is_given_once(get: Run, server: DumpServer, home: Path) -> 
 
 
 def test_a_full_disk_is_known_before(get: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda place: shutil._ntuple_diskusage(100, 90, 10))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(100, 90, 10))
     ended = get(CONTACT)
     assert ended.status == 1
     assert "10 B are free" in ended.said[0]
@@ -177,10 +177,10 @@ def test_a_full_disk_is_known_before(get: Run, tmp_path: Path, monkeypatch: pyte
 def status(**entry: object) -> dict[str, bytes]:
     """The newest run with another list of files."""
     run = json.loads(SITE[f"/enwiki/{DATE}/dumpstatus.json"])
-    found = run["jobs"]["articlesmultistreamdump"]["files"]
-    found[ARTICLES] |= entry
+    entries = run["jobs"]["articlesmultistreamdump"]["files"]
+    entries[ARTICLES] |= entry
     if "name" in entry:
-        found[entry["name"]] = found.pop(ARTICLES)
+        entries[entry["name"]] = entries.pop(ARTICLES)
     return {f"/enwiki/{DATE}/dumpstatus.json": json.dumps(run).encode()}
 
 
@@ -240,14 +240,14 @@ def test_a_store_of_objects(get: Run, server: DumpServer, tmp_path: Path, monkey
 
     for module in (download, download.Client.fetch.__globals__["open_download"].__globals__):
         monkeypatch.setitem(module if isinstance(module, dict) else vars(module), "filesystem", opened)
-    place = f"/enwiki/{DATE}/{ARTICLES}"
-    server.faults[place] = [faults.truncate(100), faults.other_bytes]
+    address = f"/enwiki/{DATE}/{ARTICLES}"
+    server.faults[address] = [faults.truncate(100), faults.other_bytes]
     assert get(CONTACT, "--for=sentences", "--output=gs://bucket/dumps").status == 0
     assert files(bucket / "dumps") == ["download.json", ARTICLES]
-    assert (bucket / "dumps" / ARTICLES).read_bytes() == SITE[place]
+    assert (bucket / "dumps" / ARTICLES).read_bytes() == SITE[address]
     server.asked.clear()
     assert "(here and verified)" in get("--for=sentences", "--output=gs://bucket/dumps").output
-    assert not server.requests(place)
+    assert not server.requests(address)
 
 
 @pytest.mark.parametrize("flag", ["mirror", "site"])

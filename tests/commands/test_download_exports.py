@@ -46,7 +46,7 @@ WIKIDATA = gzip.compress(json_dump([item(n, {"enwiki": t}, [5], {"en": t}) for n
 
 def packed(parts: Mapping[str, list[bytes]]) -> dict[str, bytes]:
     """Each part as the exports have it: a whole document in one bz2 stream."""
-    return {pages: bz2.compress(head() + b"".join(found) + END) for pages, found in parts.items()}
+    return {pages: bz2.compress(head() + b"".join(listed) + END) for pages, listed in parts.items()}
 
 
 EXPORT = packed(PARTS)
@@ -125,12 +125,12 @@ def test_without_any_export_dumps_are_taken_and_the_reverse(
 
 
 def test_tables_come_from_the_dumps(get: Callable[..., Any], server: DumpServer, tmp_path: Path) -> None:
-    name, place = "wikidata-20251229-all.json.gz", "/wikidatawiki/entities/"
+    name, root = "wikidata-20251229-all.json.gz", "/wikidatawiki/entities/"
     server.files |= {
-        place: directory("20251229/"),
-        f"{place}20251229/": directory(name, "wikidata-20251229-sha1sums.txt"),
-        f"{place}20251229/wikidata-20251229-sha1sums.txt": f"{hashlib.sha1(WIKIDATA).hexdigest()}  {name}\n".encode(),
-        f"{place}20251229/{name}": WIKIDATA,
+        root: directory("20251229/"),
+        f"{root}20251229/": directory(name, "wikidata-20251229-sha1sums.txt"),
+        f"{root}20251229/wikidata-20251229-sha1sums.txt": f"{hashlib.sha1(WIKIDATA).hexdigest()}  {name}\n".encode(),
+        f"{root}20251229/{name}": WIKIDATA,
     }
     for flags in ([], ["--source=exports"], ["--date=20260201"]):
         ended = get("--for=pairs", *flags)
@@ -139,8 +139,8 @@ def test_tables_come_from_the_dumps(get: Callable[..., Any], server: DumpServer,
 
 
 def test_wrong_bytes_are_refused(get: Callable[..., Any], server: DumpServer, tmp_path: Path) -> None:
-    place = f"{ROOT}{NEWER}/xml/bzip2/{NAMES[0]}"
-    server.files[place] = bytes(len(server.files[place]))
+    table = f"{ROOT}{NEWER}/xml/bzip2/{NAMES[0]}"
+    server.files[table] = bytes(len(server.files[table]))
     ended = get()
     assert ended.status == 1
     assert "its sha256 is" in ended.said[0]
@@ -207,13 +207,13 @@ def test_a_build_of_an_export_has_the_rows_of_the_dump(
     dump = tmp_path / "dump"
     dump.mkdir()
     (dump / DUMP).write_bytes(multistream(ARTICLES))
-    for place in (dump, tmp_path / "dumps"):
-        (place / "wikidata-20251229-all.json.gz").write_bytes(WIKIDATA)
-        ended = wikianchor("build", f"--dumps={place}", f"--output={place}-out", "--min_links=0")
+    for folder in (dump, tmp_path / "dumps"):
+        (folder / "wikidata-20251229-all.json.gz").write_bytes(WIKIDATA)
+        ended = wikianchor("build", f"--dumps={folder}", f"--output={folder}-out", "--min_links=0")
         assert ended.status == 0, ended.said
     of_dump, of_export = tmp_path / "dump-out", tmp_path / "dumps-out"
     for config in ("sentences", "titles"):
-        first, second = (pq.read_table(place / "sentences/enwiki/data" / config) for place in (of_dump, of_export))
+        first, second = (pq.read_table(folder / "sentences/enwiki/data" / config) for folder in (of_dump, of_export))
         assert first.num_rows > 0
         assert first.equals(second)
     shards = sorted((of_dump / "pairs/data").rglob("*.parquet"))
@@ -231,7 +231,7 @@ def test_of_several_dates_the_newest_is_taken(tmp_path: Path) -> None:
     for date in ("20251222", "20251229"):
         (tmp_path / f"wikidata-{date}-all.json.gz").write_bytes(WIKIDATA)
         (tmp_path / f"enwiki-{date}-page_props.sql.gz").write_bytes(gzip.compress(b""))
-    found = find_dumps(str(tmp_path), [])
-    assert [Path(path).name for path in found.pages["enwiki"]] == NAMES
-    assert [Path(path).name for path in found.wikidata] == ["wikidata-20251229-all.json.gz"]
-    assert [Path(path).name for path in found.page_props] == ["enwiki-20251229-page_props.sql.gz"]
+    fetched = find_dumps(str(tmp_path), [])
+    assert [Path(path).name for path in fetched.pages["enwiki"]] == NAMES
+    assert [Path(path).name for path in fetched.wikidata] == ["wikidata-20251229-all.json.gz"]
+    assert [Path(path).name for path in fetched.page_props] == ["enwiki-20251229-page_props.sql.gz"]

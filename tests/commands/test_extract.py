@@ -147,8 +147,8 @@ def test_a_dump_tells_the_wiki(dump: Path) -> None:
 
 def test_sentences_come_with_their_place_and_links_and_why_they_are_dropped() -> None:
     (line,) = read("--wikis=en", "--sentences", given=[{"title": "Bus", "text": TEXT}])
-    found = line["sentences"]
-    assert [(one["region"], one["dropped"], one["text"]) for one in found] == [
+    sentences = line["sentences"]
+    assert [(sentence["region"], sentence["dropped"], sentence["text"]) for sentence in sentences] == [
         ("lead", "template", "A bus is a vehicle of \ufffc seats."),
         ("lead", None, "It carries passengers to work."),
         ("heading", "heading", "History"),
@@ -156,11 +156,14 @@ def test_sentences_come_with_their_place_and_links_and_why_they_are_dropped() ->
         ("list", "fragment:short", "Name"),
         ("preformatted", "preformatted", "typed as it is"),
     ]
-    for one in found:
-        assert line["blocks"][one["block"]][one["start"] : one["end"]] == one["text"]
+    for sentence in sentences:
+        assert line["blocks"][sentence["block"]][sentence["start"] : sentence["end"]] == sentence["text"]
     assert [
-        [(one["text"][link["start"] : link["end"]], link["target"], link["fragment"]) for link in one["links"]]
-        for one in found
+        [
+            (sentence["text"][link["start"] : link["end"]], link["target"], link["fragment"])
+            for link in sentence["links"]
+        ]
+        for sentence in sentences
     ] == [
         [("vehicle", "Motor car", "")],
         [("passengers", "Passenger", ""), ("work", "Work", "Place")],
@@ -174,7 +177,7 @@ def test_sentences_come_with_their_place_and_links_and_why_they_are_dropped() ->
 def test_a_disambiguation_page_has_no_sentences_to_learn_from() -> None:
     text = "A [[bank]] may be one of many things.\n{{disambiguation}}"
     (line,) = read("--wikis=en", "--sentences", given=[{"title": "Bank", "text": text}])
-    assert [one["dropped"] for one in line["sentences"]] == ["disambiguation_page"]
+    assert [sentence["dropped"] for sentence in line["sentences"]] == ["disambiguation_page"]
 
 
 READER = PageExtractor(ExtractOptions(wiki="en", sentences=True), TextReader(site_for("enwiki")))
@@ -184,13 +187,19 @@ READER = PageExtractor(ExtractOptions(wiki="en", sentences=True), TextReader(sit
 @given(st.lists(st.sampled_from([*MARKUP, "A b c d e f g. ", "\u3000", "{{x}}", ". "]), max_size=60).map("".join))
 def test_shown_sentences_are_those_of_the_pipeline(text: str) -> None:
     line = READER.shown("T", text)
-    for one in line["sentences"]:
-        assert line["blocks"][one["block"]][one["start"] : one["end"]] == " ".join(one["text"].split()) != ""
-        for link in one["links"]:
-            assert 0 <= link["end"] <= len(one["text"])
+    for sentence in line["sentences"]:
+        assert (
+            line["blocks"][sentence["block"]][sentence["start"] : sentence["end"]]
+            == " ".join(sentence["text"].split())
+            != ""
+        )
+        for link in sentence["links"]:
+            assert 0 <= link["end"] <= len(sentence["text"])
     extract = Extractor(site_for("enwiki")).extract(text, "T")
     kept = page_sentences(extract, make_splitter("rules", "en"), "en", Counter())
-    assert [one["text"] for one in line["sentences"] if one["dropped"] is None] == [one.text for one in kept]
+    assert [sentence["text"] for sentence in line["sentences"] if sentence["dropped"] is None] == [
+        sentence.text for sentence in kept
+    ]
     # Nor does any page fail to be shown on a terminal.
     list(READER.readable(Page("T", 0, 1, 1, "", None, "wikitext", text)))
 

@@ -56,7 +56,7 @@ def test_what_is_rebuilt_is_told_with_the_reason(built: Path, wikianchor: Run, t
     base = ("build", f"--dumps={DEMO}", f"--output={built}", "--dry_run")
     ended = wikianchor(*base, "--min_links=3", "--sample=7")
     assert ended.output.count("  done") == 4
-    assert "rebuild, --min_links was 2: about" in ended.output
+    assert "rebuild, --sample was 0: about" in ended.output
     ended = wikianchor(*base, "--min_links=2", "--allow_truncated")
     assert ended.output.count("rebuild, --allow_truncated was false") == 4
     assert "rebuild, a dataset that it reads will be another one" in ended.output
@@ -136,7 +136,10 @@ def test_the_cost_is_told_on_dataflow_and_where_a_price_is_given(tmp_path: Path,
 
 
 def test_a_cost_is_that_of_the_stages_that_run() -> None:
-    stages = [plan.Stage("a", "", (), 36_000, 0, 5e9, {}), plan.Stage("b", "", (), 3_600, 0, 0, {})]
+    stages = [
+        plan.PlannedStage(name="a", output="", seconds=36_000, disk=0, options={}, scratch=5e9),
+        plan.PlannedStage(name="b", output="", seconds=3_600, disk=0, options={}),
+    ]
     assert plan.cost_line(stages, "n2-highmem-2", 0.1) == (
         "Dataflow: about 11 vCPU-hours, 88 GB-hours of memory, 5.0 GB shuffled: about 1.1 at 0.1 for a vCPU-hour"
     )
@@ -155,7 +158,7 @@ def test_a_file_that_workers_cannot_share_is_told(
 
 
 def test_a_full_disk_is_told(tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda place: shutil._ntuple_diskusage(100, 90, 10))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(100, 90, 10))
     ended = wikianchor("build", f"--dumps={DEMO}", f"--output={tmp_path}/out", "--dry_run")
     assert "10 B free: NOT ENOUGH" in ended.output
 
@@ -165,7 +168,7 @@ def test_a_disk_that_is_hardly_enough_is_told(tmp_path: Path, wikianchor: Run, m
     command = ("build", f"--dumps={DEMO}", f"--output={tmp_path}/out", "--dry_run")
     need = int(re.search(r"disk: about (\d+) kB", wikianchor(*command).output)[1]) * 1000
     for free, verdict in ((1.3, ": MAY NOT BE ENOUGH"), (2.5, "")):
-        monkeypatch.setattr(shutil, "disk_usage", lambda place, free=free: shutil._ntuple_diskusage(1, 1, free * need))
+        monkeypatch.setattr(shutil, "disk_usage", lambda path, free=free: shutil._ntuple_diskusage(1, 1, free * need))
         assert re.search(rf"free{verdict}$", wikianchor(*command).output, re.MULTILINE)
 
 
@@ -262,11 +265,11 @@ def test_every_stage_tells_all_of_its_work(
 ) -> None:
     from wikianchor.pipelines.engine import stage
 
-    told: dict[str, tuple[int, int, str]] = {}
+    tasks_shown: dict[str, tuple[int, int, str]] = {}
 
     class Recorded(stage.Progress):
         def __exit__(self, *error: object) -> None:
-            told.update({name: (task.done, task.total, task.note) for name, task in self._tasks.items()})
+            tasks_shown.update({name: (task.done, task.total, task.note) for name, task in self._tasks.items()})
             super().__exit__(*error)
 
     shown_progress = stage.shown_progress
@@ -281,8 +284,8 @@ def test_every_stage_tells_all_of_its_work(
     monkeypatch.setattr(stage, "Progress", Recorded)
     monkeypatch.setattr(stage, "shown_progress", shown)
     assert wikianchor("build", f"--dumps={DEMO}", f"--output={tmp_path}", "--min_links=2", *flags).status == 0
-    assert set(told) == {"sentences dewiki", "sentences enwiki", "sentences jawiki", "entities", "pairs"}
-    for name, (done, total, _) in told.items():
+    assert set(tasks_shown) == {"sentences dewiki", "sentences enwiki", "sentences jawiki", "entities", "pairs"}
+    for name, (done, total, _) in tasks_shown.items():
         assert name == "entities" or done == total, name
-    assert "495 sentences, 779 links kept, 111 dropped" in told["sentences enwiki"][2]
-    assert told["pairs"][2] == "1,468 links, 1,068 kept"
+    assert "495 sentences, 779 links kept, 111 dropped" in tasks_shown["sentences enwiki"][2]
+    assert tasks_shown["pairs"][2] == "1,468 links, 1,068 kept"

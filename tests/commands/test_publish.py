@@ -43,8 +43,8 @@ def release(demo: Path, tmp_path: Path) -> Path:
     return tmp_path / "place"
 
 
-def names(place: Path) -> list[str]:
-    return sorted(plain(str(path.relative_to(place))) for path in place.rglob("*") if path.is_file())
+def names(folder: Path) -> list[str]:
+    return sorted(plain(str(path.relative_to(folder))) for path in folder.rglob("*") if path.is_file())
 
 
 def plain(text: str) -> str:
@@ -130,15 +130,15 @@ def test_an_interrupted_publication_goes_on(
     demo: Path, tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = []
-    note = store.Bucket._note
+    upload = store.Bucket._upload
 
-    def broken(self: store.Bucket, name: str, sha256: str | None) -> None:
-        note(self, name, sha256)
-        sent.append(name)
+    def broken(self: store.Bucket, file: store.ReleaseFile, report: Callable[[store.ReleaseFile, int], None]) -> None:
+        upload(self, file, report)
+        sent.append(file)
         if len(sent) == 3:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store.Bucket, "_note", broken)
+    monkeypatch.setattr(store.Bucket, "_upload", broken)
     assert wikianchor("publish", demo / "pairs", f"--to={tmp_path}/place").status == 1
     assert "manifest.json" not in names(tmp_path / "place")
     monkeypatch.undo()
@@ -155,10 +155,6 @@ def test_a_changed_file_of_the_same_size_is_sent_again(demo: Path, release: Path
     shard = shard_of(release / "data" / "pairs")
     content = shard.read_bytes()
     shard.write_bytes(change_a_byte(content))
-    # A record, whoever wrote it, proves nothing of a file that can be read.
-    digest = hashlib.sha256(content).hexdigest()
-    record = {f"data/pairs/{shard.name}": {"sha256": digest, "checksum": ""}, "README.md": [1, "x"]}
-    (release / "_published.json").write_text(json.dumps(record))
     ended = wikianchor("publish", demo / "pairs", f"--to={release}")
     assert ended.status == 0, ended.said
     assert f"data/pairs/{shard.name}\n" in ended.output
@@ -197,29 +193,30 @@ def test_a_bucket(demo: Path, tmp_path: Path, wikianchor: Run, monkeypatch: pyte
 
 
 def test_a_file_in_a_directory_is_replaced_in_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    old, new, place = b"old" * 100, b"new" * 100, tmp_path / "place"
-    place.mkdir()
-    (place / "manifest.json").write_bytes(old)
+    old, new, folder = b"old" * 100, b"new" * 100, tmp_path / "place"
+    folder.mkdir()
+    (folder / "manifest.json").write_bytes(old)
     (tmp_path / "new").write_bytes(new)
-    (place / store.TEMPORARY).write_bytes(b"of a publication that was killed")
+    (folder / store.TEMPORARY).write_bytes(b"of a publication that was killed")
     file = store.ReleaseFile("manifest.json", str(tmp_path / "new"), len(new), hashlib.sha256(new).hexdigest())
     monkeypatch.setattr(store, "READ_BYTES", 10)
     seen: list[bytes] = []
 
     def sent(file: store.ReleaseFile, amount: int) -> None:
-        seen.append((place / "manifest.json").read_bytes())
+        seen.append((folder / "manifest.json").read_bytes())
         if len(seen) == 5:
             raise OSError(28, "No space left on device")
 
-    bucket = store.Bucket(str(place))
-    assert list(bucket.list_files([file])) == ["manifest.json"]
+    bucket = store.Bucket(str(folder))
+    assert bucket.list_files([file]) == {"manifest.json": False}
     with pytest.raises(InputError, match="the disk is full"):
-        bucket.upload([file], sent)
-    assert names(place) == ["manifest.json"]
-    bucket.upload([file], sent)
+        bucket.update([file], [], sent)
+    assert names(folder) == ["manifest.json"]
+    bucket.update([file], [], sent)
+    assert bucket.list_files([file]) == {"manifest.json": True}
     assert set(seen) == {old}
-    assert (place / "manifest.json").read_bytes() == new
-    assert names(place) == ["manifest.json"]
+    assert (folder / "manifest.json").read_bytes() == new
+    assert names(folder) == ["manifest.json"]
 
 
 @pytest.fixture
@@ -251,48 +248,16 @@ def write(files: fs.FileSystem, path: str, data: bytes) -> None:
 def test_an_object_store(demo: Path, s3: fs.FileSystem, wikianchor: Run) -> None:
     command = ("publish", demo / "pairs", "--to=s3://bucket/toy")
     assert wikianchor(*command).status == 0
-    record = json.loads(read(s3, "bucket/toy/_published.json"))
-    assert sorted(map(plain, record)) == sorted([*PAIRS, "manifest.json"])
     assert wikianchor(*command).output.count("(there)") == len(PAIRS) + 1
-    # An object that has changed, and one that the record does not know, are sent again.
+    # An object that has changed is sent again.
     shard = f"bucket/toy/data/pairs/{shard_of(demo / 'pairs/data/pairs').name}"
     content = read(s3, shard)
     write(s3, shard, change_a_byte(content))
-    del record["README.md"]
-    write(s3, "bucket/toy/_published.json", json.dumps(record).encode())
     ended = wikianchor(*command)
     assert ended.status == 0, ended.said
-    assert ended.output.count("(there)") == len(PAIRS) - 1
+    assert ended.output.count("(there)") == len(PAIRS)
     assert read(s3, shard) == content
     assert wikianchor(*command).output.count("(there)") == len(PAIRS) + 1
-
-
-@pytest.mark.parametrize(("seconds", "times"), [(0.0, 6), (3600.0, 2)])
-def test_the_record_is_written_now_and_then(
-    seconds: float, times: int, demo: Path, s3: fs.FileSystem, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written = []
-    bucket = store.Bucket("s3://bucket/toy")
-    real = bucket._files
-
-    class Watched:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(real, name)
-
-        def open_output_stream(self, path: str) -> Any:
-            written.append(path)
-            return real.open_output_stream(path)
-
-    monkeypatch.setattr(store, "RECORD_SECONDS", seconds)
-    bucket._files = Watched()
-    shard = shard_of(demo / "pairs" / "data" / "pairs")
-    digest = hashlib.sha256(shard.read_bytes()).hexdigest()
-    locals_ = [store.ReleaseFile(f"{number}", str(shard), shard.stat().st_size, digest) for number in range(6)]
-    bucket.upload(locals_, lambda file, amount: None)
-    bucket.close()
-    records = [path for path in written if path.endswith("_published.json")]
-    assert len(records) == times
-    assert sorted(json.loads(read(s3, "bucket/toy/_published.json"))) == [f"{number}" for number in range(6)]
 
 
 def test_what_is_wrong(demo: Path, tmp_path: Path, wikianchor: Run) -> None:
@@ -346,10 +311,7 @@ def test_the_hub(hub: HubServer, demo: Path, wikianchor: Run) -> None:
     assert len(hub.uploads) == 5
 
 
-def test_an_interrupted_upload_goes_on(
-    hub: HubServer, demo: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store, "COMMIT_FILES", 2)
+def test_an_interrupted_upload_goes_on(hub: HubServer, demo: Path, wikianchor: Run) -> None:
     hub.faults = [r"POST .*/commit/"] * 9
     ended = wikianchor("publish", demo / "pairs", f"--to=hf://{REPO}")
     assert ended.status == 1
@@ -450,8 +412,8 @@ def scores(model: Path, tmp_path: Path) -> Path:
         result(model, "Tatoeba", test=[{"hf_subset": "jpn-eng", "main_score": 0.5, "accuracy": 0.5, "rows": 9}]),
         result(model, "Empty", test=[{"hf_subset": "default", "main_score": None}]),
     ]
-    for one in results:
-        (directory / f"{one['task_name']}.json").write_text(json.dumps(one))
+    for entry in results:
+        (directory / f"{entry['task_name']}.json").write_text(json.dumps(entry))
     (directory / "model_meta.json").write_text("{}")
     return tmp_path / "scores"
 
@@ -475,8 +437,10 @@ def test_a_model_on_the_hub(hub: HubServer, model: Path, scores: Path, wikiancho
     data = card(text).data
     assert (data.license, data.datasets, data.language) == ("apache-2.0", ["somebody/pairs"], ["de"])
     assert (data.library_name, data.pipeline_tag) == ("sentence-transformers", "sentence-similarity")
-    found = [(one.dataset_name, one.dataset_config, one.metric_type, one.metric_value) for one in data.eval_results]
-    assert found == [("STS12", None, "spearman", 0.7123), ("Tatoeba", "jpn-eng", "accuracy", 0.5)]
+    scores_of_card = [
+        (entry.dataset_name, entry.dataset_config, entry.metric_type, entry.metric_value) for entry in data.eval_results
+    ]
+    assert scores_of_card == [("STS12", None, "spearman", 0.7123), ("Tatoeba", "jpn-eng", "accuracy", 0.5)]
     again = wikianchor("publish", model, f"--to=hf://{REPO}", *flags)
     assert again.output.count("(there)") == len(MODEL)
     assert len(hub.commits) == 1
@@ -534,16 +498,16 @@ def blocks(text: str) -> list[str]:
 def test_the_examples_of_the_card(reader: str, release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip(reader, reason=f"NO {reader}: pip install '.[hub-dev]'")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
-    found = [block for block in blocks((release / "README.md").read_text("utf-8")) if f"import {reader}\n" in block]
-    assert len(found) == 1
-    exec(compile(found[0], reader, "exec"), {})
+    matches = [block for block in blocks((release / "README.md").read_text("utf-8")) if f"import {reader}\n" in block]
+    assert len(matches) == 1
+    exec(compile(matches[0], reader, "exec"), {})
 
 
 def test_every_config_opens_by_its_name(release: Path, tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets", reason="NO datasets: pip install '.[hub-dev]'")
     for config, rows in (("pairs", 1067), ("ja", 262), ("entities", 79)):
-        found = datasets.load_dataset(str(release), config, split="train", cache_dir=str(tmp_path / "cache"))
-        assert found.num_rows == rows
+        rows_of_config = datasets.load_dataset(str(release), config, split="train", cache_dir=str(tmp_path / "cache"))
+        assert rows_of_config.num_rows == rows
     stream = datasets.load_dataset(str(release), "ja", split="train", streaming=True)
     assert {row["wiki"] for row in stream} == {"jawiki"}
 
@@ -551,15 +515,17 @@ def test_every_config_opens_by_its_name(release: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["pairs", "sentences/enwiki", "entities"])
 def test_the_description_is_croissant(name: str, demo: Path, tmp_path: Path, wikianchor: Run) -> None:
     assert wikianchor("publish", demo / name, f"--to={tmp_path}/c").status == 0
-    found = json.loads((tmp_path / "c" / "croissant.json").read_text("utf-8"))
-    digests = {one["@id"]: one["sha256"] for one in found["distribution"] if one["@type"] == "cr:FileObject"}
+    description = json.loads((tmp_path / "c" / "croissant.json").read_text("utf-8"))
+    digests = {
+        entry["@id"]: entry["sha256"] for entry in description["distribution"] if entry["@type"] == "cr:FileObject"
+    }
     manifest = json.loads((tmp_path / "c" / "manifest.json").read_text("utf-8"))
-    assert digests == {one["path"]: one["sha256"] for c in manifest["configs"].values() for one in c["shards"]}
-    assert found["conformsTo"] == "http://mlcommons.org/croissant/1.1"
+    assert digests == {entry["path"]: entry["sha256"] for c in manifest["configs"].values() for entry in c["shards"]}
+    assert description["conformsTo"] == "http://mlcommons.org/croissant/1.1"
     mlcroissant = pytest.importorskip("mlcroissant", reason="NO mlcroissant: pip install '.[hub-dev]'")
     dataset = mlcroissant.Dataset(jsonld=str(tmp_path / "c" / "croissant.json"))
     assert not dataset.metadata.ctx.issues.errors
     config = name.split("/")[0]
-    fields = next(one["field"] for one in found["recordSet"] if one["name"] == config)
+    fields = next(entry["field"] for entry in description["recordSet"] if entry["name"] == config)
     record = next(iter(dataset.records(record_set=config)))
-    assert set(record) == {one["@id"] for one in fields}
+    assert set(record) == {entry["@id"] for entry in fields}

@@ -77,7 +77,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A build of a wiki whose every name is an attack."""
-    place = tmp_path_factory.mktemp("hostile")
+    folder = tmp_path_factory.mktemp("hostile")
     shown = f"{EVIL}{BREAK}".replace("<", "&lt;")
     titles = ["One", "Two", "Three", "Four"]
     pages = [wiki_page(title, number, "") for number, title in enumerate(titles, 1)]
@@ -87,24 +87,24 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         # MediaWiki forbids < in titles; a dump may have it all the same.
         pages.append(wiki_page(f"{EVIL} {title}", number, f"{text}\n\n{lost}"))
     items = [item(number, {"enwiki": title}, [99], {"en": BREAK}) for number, title in enumerate(titles, 1)]
-    dumps = place / "dumps"
+    dumps = folder / "dumps"
     dumps.mkdir()
     (dumps / "enwiki-20260101-pages-articles.xml.bz2").write_bytes(bz2.compress(export(pages)))
     (dumps / "wikidata-20260101-all.json").write_bytes(
         json_dump([*items, item(99, {"enwiki": EVIL}, [1], {"en": EVIL})])
     )
-    build = ["build", f"--dumps={dumps}", f"--output={place}/out", "--min_links=0"]
+    build = ["build", f"--dumps={dumps}", f"--output={folder}/out", "--min_links=0"]
     assert main(build) == 0
-    assert main(["report", f"{place}/out", f"--html={place}/out/report.html", f"--dumps={dumps}"]) == 0
-    return place / "out"
+    assert main(["report", f"{folder}/out", f"--html={folder}/out/report.html", f"--dumps={dumps}"]) == 0
+    return folder / "out"
 
 
 def test_the_figures_are_those_of_the_datasets(demo: Path) -> None:
     seen = Seen((demo / "report.html").read_text("utf-8"))
-    found = read_manifest(str(demo / "pairs"))
-    assert found is not None
-    assert f"{found['configs']['pairs']['rows']:,}" in seen.text
-    for wiki, buckets in found["ledger"]["links"].items():
+    manifest = read_manifest(str(demo / "pairs"))
+    assert manifest is not None
+    assert f"{manifest['configs']['pairs']['rows']:,}" in seen.text
+    for wiki, buckets in manifest["ledger"]["links"].items():
         assert f"Links of {wiki}" in seen.text
         assert f"of {buckets['seen']:,}" in seen.text
         for name, number in buckets.items():
@@ -122,7 +122,7 @@ def test_the_figures_are_those_of_the_datasets(demo: Path) -> None:
     ):
         assert words in seen.text
     assert {"svg", "mark", "rect", "polyline"} <= seen.tags
-    assert json.dumps(found["options"]["seed"]) in seen.text
+    assert json.dumps(manifest["options"]["seed"]) in seen.text
 
 
 @pytest.mark.parametrize("build", ["demo", "hostile"])
@@ -289,8 +289,8 @@ CONTRAST = """
   };
   const ground = (element) => {
     for (; element; element = element.parentElement) {
-      const found = getComputedStyle(element).backgroundColor;
-      if (parts(found).length === 3) return found;
+      const colour = getComputedStyle(element).backgroundColor;
+      if (parts(colour).length === 3) return colour;
     }
     return "rgb(255, 255, 255)";
   };
@@ -318,14 +318,14 @@ SPILLED = """
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with chromium(tmp_path_factory.mktemp("profile")) as found:
-        yield found
+    with chromium(tmp_path_factory.mktemp("profile")) as running:
+        yield running
 
 
-def keep_screenshot(browser: Browser, place: Path, name: str) -> None:
-    browser.screenshot(place / "seen.png")
+def keep_screenshot(browser: Browser, folder: Path, name: str) -> None:
+    browser.screenshot(folder / "seen.png")
     if keep := os.environ.get("WIKIANCHOR_SCREENSHOTS"):
-        shutil.copy(place / "seen.png", f"{keep}/{name}.png")
+        shutil.copy(folder / "seen.png", f"{keep}/{name}.png")
 
 
 @pytest.mark.parametrize("build", ["demo", "hostile"])
@@ -334,11 +334,11 @@ def keep_screenshot(browser: Browser, place: Path, name: str) -> None:
 def test_in_a_browser(
     build: str, dark: bool, width: int, request: pytest.FixtureRequest, browser: Browser, tmp_path: Path
 ) -> None:
-    place = request.getfixturevalue(build) / "report.html"
-    browser.show(place.as_uri(), width, dark)
+    page = request.getfixturevalue(build) / "report.html"
+    browser.show(page.as_uri(), width, dark)
     # Nothing is on the console, where a refused script or request would be told of, and nothing else was asked for.
     assert browser.said() == []
-    assert browser.asked() == [place.as_uri()]
+    assert browser.asked() == [page.as_uri()]
     assert browser.value("document.scripts.length") == 0
     # What is wider than the page scrolls by itself; the page does not.
     assert browser.value("document.documentElement.scrollWidth") <= width

@@ -39,31 +39,31 @@ def demo(built: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(built, tmp_path / "demo"))
 
 
-def manifest(place: Path, change: Callable[[dict[str, Any]], object]) -> None:
+def manifest(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     """Change a manifest."""
-    found = read_manifest(str(place))
-    assert found is not None
-    change(found)
-    (place / "manifest.json").write_text(json.dumps(found))
+    content = read_manifest(str(folder))
+    assert content is not None
+    change(content)
+    (folder / "manifest.json").write_text(json.dumps(content))
 
 
-def rewrite(place: Path, config: str, change: Callable[[list[dict[str, Any]]], object]) -> None:
+def rewrite(folder: Path, config: str, change: Callable[[list[dict[str, Any]]], object]) -> None:
     """Change the rows of the first shard of a config, and let the manifest agree with it."""
-    path = next((place / "data" / config).iterdir())
+    path = next((folder / "data" / config).iterdir())
     table = pq.read_table(path)
     rows = table.to_pylist()
     change(rows)
     pq.write_table(pa.Table.from_pylist(rows, table.schema), path)
-    agree(place, config, path, len(rows))
+    agree(folder, config, path, len(rows))
 
 
-def agree(place: Path, config: str, path: Path, rows: int) -> None:
-    def change(found: dict[str, Any]) -> None:
-        shard = found["configs"][config]["shards"][0]
+def agree(folder: Path, config: str, path: Path, rows: int) -> None:
+    def change(content: dict[str, Any]) -> None:
+        shard = content["configs"][config]["shards"][0]
         shard |= {"bytes": path.stat().st_size, "sha256": checksum(str(path), "sha256"), "rows": rows}
-        found["configs"][config]["rows"] = rows
+        content["configs"][config]["rows"] = rows
 
-    manifest(place, change)
+    manifest(folder, change)
 
 
 def test_a_sound_build(built: Path, wikianchor: Run) -> None:
@@ -129,21 +129,21 @@ def test_a_dataset_that_is_replaced_meanwhile_is_read_again(
     assert f"{pairs}: rebuilt while it was read: read again" in "\n".join(ended.progress)
 
 
-def rename_shards(place: Path) -> None:
+def rename_shards(folder: Path) -> None:
     """Do what a rebuild does: the manifest names other files, and the old ones are deleted."""
 
-    def rename(found: dict[str, Any]) -> None:
-        for config in found["configs"].values():
+    def rename(content: dict[str, Any]) -> None:
+        for config in content["configs"].values():
             for shard in config["shards"]:
-                path = place / shard["path"]
+                path = folder / shard["path"]
                 shard["path"] = re.sub(r"-[0-9a-f]{16}\.parquet", ".parquet", shard["path"])
-                path.rename(place / shard["path"])
+                path.rename(folder / shard["path"])
 
-    manifest(place, rename)
+    manifest(folder, rename)
 
 
-def first(place: Path, config: str) -> Path:
-    return next((place / "data" / config).iterdir())
+def first(folder: Path, config: str) -> Path:
+    return next((folder / "data" / config).iterdir())
 
 
 def flip(path: Path) -> None:
@@ -153,38 +153,38 @@ def flip(path: Path) -> None:
 
 
 FILES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "a flipped bit": (lambda place: flip(first(place, "pairs")), "its sha256 is"),
-    "a cut-off shard": (lambda place: first(place, "pairs").write_bytes(b"PAR1"), "has 4 bytes, the manifest says"),
-    "a missing shard": (lambda place: first(place, "pairs").unlink(), "is missing"),
+    "a flipped bit": (lambda folder: flip(first(folder, "pairs")), "its sha256 is"),
+    "a cut-off shard": (lambda folder: first(folder, "pairs").write_bytes(b"PAR1"), "has 4 bytes, the manifest says"),
+    "a missing shard": (lambda folder: first(folder, "pairs").unlink(), "is missing"),
     "one shard too many": (
-        lambda place: shutil.copy(first(place, "pairs"), place / "data/pairs/train-00001-of-00002.parquet"),
+        lambda folder: shutil.copy(first(folder, "pairs"), folder / "data/pairs/train-00001-of-00002.parquet"),
         "is not in the manifest",
     ),
-    "no ledger": (lambda place: manifest(place, lambda found: found.pop("ledger")), "'ledger' is missing"),
+    "no ledger": (lambda folder: manifest(folder, lambda content: content.pop("ledger")), "'ledger' is missing"),
     "rows that do not add up": (
-        lambda place: manifest(place, lambda found: found["configs"]["pairs"].update(rows=3)),
+        lambda folder: manifest(folder, lambda content: content["configs"]["pairs"].update(rows=3)),
         "do not add up to 3",
     ),
     "fewer rows than told": (
-        lambda place: agree(place, "pairs", first(place, "pairs"), 3),
+        lambda folder: agree(folder, "pairs", first(folder, "pairs"), 3),
         "rows, the manifest says 3",
     ),
     "a ledger that does not add up": (
-        lambda place: manifest(place, lambda found: found["ledger"]["links"]["enwiki"].update(red_link=5)),
+        lambda folder: manifest(folder, lambda content: content["ledger"]["links"]["enwiki"].update(red_link=5)),
         "enwiki: the buckets hold",
     ),
     "a ledger that says too much": (
-        lambda place: manifest(
-            place,
-            lambda found: found["ledger"]["links"]["enwiki"].update(
-                kept=found["ledger"]["links"]["enwiki"]["kept"] + 1,
-                seen=found["ledger"]["links"]["enwiki"]["seen"] + 1,
+        lambda folder: manifest(
+            folder,
+            lambda content: content["ledger"]["links"]["enwiki"].update(
+                kept=content["ledger"]["links"]["enwiki"]["kept"] + 1,
+                seen=content["ledger"]["links"]["enwiki"]["seen"] + 1,
             ),
         ),
         "enwiki: links kept: the ledger says",
     ),
     "other sentences beside it": (
-        lambda place: manifest(place, lambda found: found["inputs"][0].update(sha256="0" * 64)),
+        lambda folder: manifest(folder, lambda content: content["inputs"][0].update(sha256="0" * 64)),
         "has changed since",
     ),
 }
@@ -309,9 +309,9 @@ ROWS: dict[str, tuple[str, str, Callable[[list[dict[str, Any]]], object], str]] 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_rows(name: str, demo: Path, wikianchor: Run) -> None:
-    place, config, change, words = ROWS[name]
-    rewrite(demo / place, config, change)
-    ended = wikianchor("verify", demo / place)
+    folder, config, change, words = ROWS[name]
+    rewrite(demo / folder, config, change)
+    ended = wikianchor("verify", demo / folder)
     assert ended.status == 1
     assert words in ended.output
 
@@ -353,9 +353,9 @@ AGAINST: dict[str, tuple[str, str, Callable[[list[dict[str, Any]]], object], str
 
 @pytest.mark.parametrize("name", AGAINST)
 def test_against_the_dumps(name: str, demo: Path, wikianchor: Run) -> None:
-    place, config, change, words = AGAINST[name]
-    rewrite(demo / place, config, change)
-    ended = wikianchor("verify", demo / place, f"--against={DEMO}")
+    folder, config, change, words = AGAINST[name]
+    rewrite(demo / folder, config, change)
+    ended = wikianchor("verify", demo / folder, f"--against={DEMO}")
     assert ended.status == 1
     assert "FAIL  rows derived again" in ended.output
     assert words in ended.output
@@ -366,7 +366,7 @@ def test_an_entity_that_the_link_does_not_lead_to(demo: Path, wikianchor: Run) -
 
     def swap(rows: list[dict[str, Any]]) -> None:
         taken = {rows[3]["entity_id"], *rows[3]["hard_negative_ids"]}
-        other = next(one for one in table if one["entity_id"] not in taken)
+        other = next(row for row in table if row["entity_id"] not in taken)
         rows[3].update(entity_id=other["entity_id"], entity_qid=other["qid"])
 
     rewrite(demo / "pairs", "pairs", swap)
@@ -379,10 +379,10 @@ def test_an_entity_that_the_link_does_not_lead_to(demo: Path, wikianchor: Run) -
 def test_a_negative_that_the_page_links_to(demo: Path, wikianchor: Run) -> None:
     def swap(rows: list[dict[str, Any]]) -> None:
         row, other = next(
-            (one, two)
-            for one in rows
+            (row, two)
+            for row in rows
             for two in rows
-            if one["page_id"] == two["page_id"] and one["wiki"] == two["wiki"] and two["entity_id"] != one["entity_id"]
+            if row["page_id"] == two["page_id"] and row["wiki"] == two["wiki"] and two["entity_id"] != row["entity_id"]
         )
         row["hard_negative_ids"][0], row["hard_negative_qids"][0] = other["entity_id"], other["entity_qid"]
 
@@ -426,8 +426,8 @@ def test_a_dataset_that_is_not_derived_again(built: Path, tmp_path: Path, wikian
     for name in ("interlanguage", "mentions"):
         made = wikianchor(name, sentences, f"--entities={out}/entities", f"--output={out}/{name}")
         assert made.status == 0, made.said
-    for place in (out, out / "interlanguage", out / "mentions"):
-        ended = wikianchor("verify", place, f"--against={DEMO}", "--rows=50")
+    for folder in (out, out / "interlanguage", out / "mentions"):
+        ended = wikianchor("verify", folder, f"--against={DEMO}", "--rows=50")
         assert ended.status == 0, ended.output
         assert "--  rows not derived again: this is done for sentences, entities, pairs, mewsc16" in ended.output
         assert "FAIL" not in ended.output
@@ -437,7 +437,7 @@ def test_mentions_beside_other_sentences(built: Path, tmp_path: Path, wikianchor
     out = Path(shutil.copytree(built, tmp_path / "out"))
     flags = (f"--sentences={out}/sentences/*", f"--entities={out}/entities", f"--output={out}/mentions")
     assert wikianchor("mentions", *flags).status == 0
-    manifest(out / "mentions", lambda found: found["inputs"][0].update(sha256="0" * 64))
+    manifest(out / "mentions", lambda content: content["inputs"][0].update(sha256="0" * 64))
     ended = wikianchor("verify", out)
     assert ended.status == 1
     assert "has changed since" in ended.output
@@ -445,10 +445,10 @@ def test_mentions_beside_other_sentences(built: Path, tmp_path: Path, wikianchor
 
 @pytest.fixture(scope="module")
 def wikinews(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("wikinews")
+    folder = tmp_path_factory.mktemp("wikinews")
     for language in ("en", "ja"):
-        news.write(news.make_news(language, 60, news.WITH_BELOW), place, tables=True)
-    return place
+        news.write(news.make_news(language, 60, news.WITH_BELOW), folder, tables=True)
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -462,9 +462,9 @@ def test_mewsc16_against_the_dumps(wikinews: Path, tmp_path: Path, wikianchor: R
     assert made.status == 0, made.said
     ended = wikianchor("verify", tmp_path / "out", f"--against={wikinews}")
     assert ended.status == 0, ended.output
-    found = read_manifest(f"{tmp_path}/out")
-    assert found is not None
-    rows = sum(config["rows"] for config in found["configs"].values())
+    content = read_manifest(f"{tmp_path}/out")
+    assert content is not None
+    rows = sum(config["rows"] for config in content["configs"].values())
     # The core has no literal mode, which leaves templates blank.
     engine = "python" if "--faults=all" in flags else engine_of(None, "wikianchor", "rules")
     assert f"ok  rows derived again: {rows}, by {engine}\n" in ended.output
@@ -507,15 +507,15 @@ def test_one_dataset_whose_dumps_are_elsewhere(built: Path, wikinews: Path, tmp_
 @pytest.fixture(scope="module")
 def exports(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Pairs and what `export` makes of them: sentences as a table, labels as text."""
-    place = tmp_path_factory.mktemp("exports")
-    shutil.copytree(built / "pairs", place / "pairs")
+    folder = tmp_path_factory.mktemp("exports")
+    shutil.copytree(built / "pairs", folder / "pairs")
     for name, flags in {
         "sentences": (),
         "csv": ("--format=csv", "--positive=label", "--language=any"),
         "jsonl": ("--format=jsonl", "--negatives=0"),
     }.items():
-        assert main(["export", f"--pairs={place}/pairs", f"--output={place}/{name}", *flags]) == 0
-    return place
+        assert main(["export", f"--pairs={folder}/pairs", f"--output={folder}/{name}", *flags]) == 0
+    return folder
 
 
 def test_texts_of_export_are_compared_with_pairs(exports: Path, wikianchor: Run) -> None:

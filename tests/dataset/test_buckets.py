@@ -125,9 +125,9 @@ def fail_requests(
 
     Args:
         store: the store.
-        name: of the dataset in it.
-        capsys: for the line that the job prints.
-        step: between two failing requests.
+        name: the dataset in it.
+        capsys: captures the line that the job prints.
+        step: the distance between two failing requests.
         how: one of `FAILURES`; each in turn without it.
     """
     output = f"{store.uri}/{name}"

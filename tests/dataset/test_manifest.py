@@ -58,8 +58,8 @@ def write_part(output: Path, config: str, order: int, rows: int = 5) -> Part:
 def run(output: Path, rows: int = 5) -> dict[str, Any]:
     """What a stage does with its output."""
     with claim(str(output), "rows", RUN):
-        found = [write_part(output, "a", order, rows) for order in (1, 0)] + [write_part(output, "b", 4, rows)]
-        return commit(str(output), work(output), found, HEAD | {"options": rows})
+        parts = [write_part(output, "a", order, rows) for order in (1, 0)] + [write_part(output, "b", 4, rows)]
+        return commit(str(output), work(output), parts, HEAD | {"options": rows})
 
 
 def names(output: Path) -> list[str]:
@@ -78,10 +78,10 @@ FINISHED = [
 
 def check_whole(output: Path, besides: Set[str] = frozenset()) -> None:
     """The manifest speaks the truth, and nothing else is there."""
-    found = read_manifest(str(output))
-    assert found is not None
+    committed = read_manifest(str(output))
+    assert committed is not None
     assert sorted(set(names(output)) - besides) == FINISHED
-    for config in found["configs"].values():
+    for config in committed["configs"].values():
         assert config["rows"] == sum(shard["rows"] for shard in config["shards"])
         for shard in config["shards"]:
             data = (output / shard["path"]).read_bytes()
@@ -94,27 +94,27 @@ def check_whole(output: Path, besides: Set[str] = frozenset()) -> None:
 
 def test_a_run_leaves_its_dataset_and_nothing_else(tmp_path: Path) -> None:
     output = tmp_path / "new" / "out"
-    found = run(output)
+    committed = run(output)
     check_whole(output)
-    assert read_manifest(str(output)) == found
-    assert [shard["rows"] for shard in found["configs"]["a"]["shards"]] == [5, 5]
+    assert read_manifest(str(output)) == committed
+    assert [shard["rows"] for shard in committed["configs"]["a"]["shards"]] == [5, 5]
     assert not has_leftovers(str(output))
 
 
 def test_a_commit_that_a_runner_repeats_changes_nothing(tmp_path: Path) -> None:
     with claim(str(tmp_path), "rows"):
-        found = [write_part(tmp_path, "a", order) for order in range(2)] + [write_part(tmp_path, "b", 0)]
-        first = commit(str(tmp_path), work(tmp_path), found, HEAD)
-        assert commit(str(tmp_path), work(tmp_path), reversed(found), HEAD) == first
+        parts = [write_part(tmp_path, "a", order) for order in range(2)] + [write_part(tmp_path, "b", 0)]
+        first = commit(str(tmp_path), work(tmp_path), parts, HEAD)
+        assert commit(str(tmp_path), work(tmp_path), reversed(parts), HEAD) == first
     check_whole(tmp_path)
 
 
 def test_a_part_that_vanished_is_an_error(tmp_path: Path) -> None:
     with claim(str(tmp_path), "rows"):
-        found = [write_part(tmp_path, "a", order) for order in range(2)]
-        os.unlink(found[1].path)
+        parts = [write_part(tmp_path, "a", order) for order in range(2)]
+        os.unlink(parts[1].path)
         with pytest.raises(InputError, match="a finished part has vanished"):
-            commit(str(tmp_path), work(tmp_path), found, HEAD)
+            commit(str(tmp_path), work(tmp_path), parts, HEAD)
     assert read_manifest(str(tmp_path)) is None
 
 
@@ -142,39 +142,39 @@ def test_what_is_no_manifest_of_ours_is_named(tmp_path: Path, text: bytes) -> No
 
 def test_no_manifest_where_there_is_none(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x")
-    for place in (tmp_path, tmp_path / "none", tmp_path / "file", tmp_path / "file" / "below"):
-        assert read_manifest(str(place)) is None
+    for folder in (tmp_path, tmp_path / "none", tmp_path / "file", tmp_path / "file" / "below"):
+        assert read_manifest(str(folder)) is None
 
 
 def test_damaged_and_missing_shards_are_found(tmp_path: Path) -> None:
-    found = run(tmp_path)
-    assert damaged_shard(str(tmp_path), found) is None
-    shard = tmp_path / found["configs"]["a"]["shards"][1]["path"]
+    committed = run(tmp_path)
+    assert damaged_shard(str(tmp_path), committed) is None
+    shard = tmp_path / committed["configs"]["a"]["shards"][1]["path"]
     data = shard.read_bytes()
     shard.write_bytes(data[:-1])
-    assert damaged_shard(str(tmp_path), found) == str(shard)
+    assert damaged_shard(str(tmp_path), committed) == str(shard)
     shard.unlink()
-    assert damaged_shard(str(tmp_path), found) == str(shard)
+    assert damaged_shard(str(tmp_path), committed) == str(shard)
     shard.mkdir()
-    assert damaged_shard(str(tmp_path), found) == str(shard)
+    assert damaged_shard(str(tmp_path), committed) == str(shard)
 
 
 # --- claim and clear --------------------------------------------------------------------------------------------------
 
 FOREIGN = {
-    "a file": lambda place: (place / "thesis.tex").write_text("x"),
-    "a hidden file": lambda place: (place / ".git").mkdir(),
-    "data of somebody": lambda place: ((place / "data").mkdir(), (place / "data" / "photos.zip").write_text("x")),
-    "data below": lambda place: ((place / "data" / "a").mkdir(parents=True), (place / "data" / "a" / "x").touch()),
-    "a README": lambda place: (place / CARD).write_text("# My project"),
-    "a manifest": lambda place: (place / MANIFEST).write_text('{"name": "web app"}'),
-    "another dataset": lambda place: (place / MANIFEST).write_text('{"dataset": "pairs", "configs": {}}'),
+    "a file": lambda folder: (folder / "thesis.tex").write_text("x"),
+    "a hidden file": lambda folder: (folder / ".git").mkdir(),
+    "data of somebody": lambda folder: ((folder / "data").mkdir(), (folder / "data" / "photos.zip").write_text("x")),
+    "data below": lambda folder: ((folder / "data" / "a").mkdir(parents=True), (folder / "data" / "a" / "x").touch()),
+    "a README": lambda folder: (folder / CARD).write_text("# My project"),
+    "a manifest": lambda folder: (folder / MANIFEST).write_text('{"name": "web app"}'),
+    "another dataset": lambda folder: (folder / MANIFEST).write_text('{"dataset": "pairs", "configs": {}}'),
 }
 
 
-@pytest.mark.parametrize("what", FOREIGN)
-def test_nothing_of_others_is_touched(tmp_path: Path, what: str) -> None:
-    FOREIGN[what](tmp_path)
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_nothing_of_others_is_touched(tmp_path: Path, kind: str) -> None:
+    FOREIGN[kind](tmp_path)
     before = {name: (tmp_path / name).read_bytes() for name in names(tmp_path)}
     with pytest.raises((UsageError, InputError), match=str(tmp_path)), claim(str(tmp_path), "rows"):
         pytest.fail("took it")
@@ -250,9 +250,9 @@ def test_work_of_the_same_run_is_kept_until_the_dataset_is_finished(tmp_path: Pa
 
     part = interrupted()
     assert Path(part.path).exists()
-    found = read_manifest(str(tmp_path))
-    assert found is not None
-    assert damaged_shard(str(tmp_path), found) is None, "the old dataset stays valid"
+    committed = read_manifest(str(tmp_path))
+    assert committed is not None
+    assert damaged_shard(str(tmp_path), committed) is None, "the old dataset stays valid"
     with claim(str(tmp_path), "rows", RUN):
         assert Path(part.path).exists()
         commit(str(tmp_path), work(tmp_path), [part], HEAD)
@@ -307,12 +307,12 @@ def test_a_worker_that_is_still_ending_does_not_keep_the_parts(tmp_path: Path, m
 @pytest.fixture
 def victim(tmp_path: Path) -> Iterator[Path]:
     """A directory beside the dataset, which must stay as it is."""
-    place = tmp_path / "victim"
-    (place / "below").mkdir(parents=True)
+    folder = tmp_path / "victim"
+    (folder / "below").mkdir(parents=True)
     for name in ("thesis.tex", "below/train-00000-of-00001.parquet"):
-        (place / name).write_text("precious")
-    yield place
-    assert [(place / name).read_text() for name in ("thesis.tex", "below/train-00000-of-00001.parquet")] == [
+        (folder / name).write_text("precious")
+    yield folder
+    assert [(folder / name).read_text() for name in ("thesis.tex", "below/train-00000-of-00001.parquet")] == [
         "precious",
         "precious",
     ]
@@ -341,8 +341,8 @@ def test_links_in_a_workspace_are_removed_and_not_followed(tmp_path: Path, victi
 
 def test_a_shard_that_is_a_link_is_replaced_and_not_what_is_behind_it(tmp_path: Path, victim: Path) -> None:
     output = tmp_path / "out"
-    found = run(output)
-    for shard in found["configs"]["a"]["shards"]:
+    committed = run(output)
+    for shard in committed["configs"]["a"]["shards"]:
         (output / shard["path"]).unlink()
         (output / shard["path"]).symlink_to(victim / "thesis.tex")
     run(output)
@@ -377,9 +377,9 @@ def test_a_part_outside_of_the_workspace_is_refused(tmp_path: Path, victim: Path
 
 @pytest.mark.parametrize("path", ["data/a/../../../victim/thesis.tex", "/etc/passwd", "data/../a.parquet", None, ""])
 def test_a_manifest_that_names_a_file_elsewhere_is_refused(tmp_path: Path, path: str | None) -> None:
-    found = run(tmp_path)
-    found["configs"]["a"]["shards"][0]["path"] = path
-    (tmp_path / MANIFEST).write_text(json.dumps(found))
+    committed = run(tmp_path)
+    committed["configs"]["a"]["shards"][0]["path"] = path
+    (tmp_path / MANIFEST).write_text(json.dumps(committed))
     with pytest.raises(
         InputError, match=rf"^{tmp_path}/{MANIFEST}: .* is no path of a shard: build the dataset again$"
     ):
@@ -390,15 +390,15 @@ def test_a_manifest_that_names_a_file_elsewhere_is_refused(tmp_path: Path, path:
 
 
 def test_a_dataset_whose_shards_have_no_digest_in_their_names_is_read_and_replaced(tmp_path: Path) -> None:
-    found = run(tmp_path)
-    for config in found["configs"].values():
+    committed = run(tmp_path)
+    for config in committed["configs"].values():
         for shard in config["shards"]:
             old = tmp_path / shard["path"]
             shard["path"] = DIGEST.sub("", shard["path"])
             old.rename(tmp_path / shard["path"])
-    (tmp_path / MANIFEST).write_text(json.dumps(found))
-    assert read_manifest(str(tmp_path)) == found
-    assert damaged_shard(str(tmp_path), found) is None
+    (tmp_path / MANIFEST).write_text(json.dumps(committed))
+    assert read_manifest(str(tmp_path)) == committed
+    assert damaged_shard(str(tmp_path), committed) is None
     run(tmp_path)
     check_whole(tmp_path)
 
@@ -425,13 +425,13 @@ def rows_of(directory: str) -> int:
     """Read a dataset as a stage does, and return its option, which is the number of rows of a shard."""
 
     def read() -> int:
-        found = read_manifest(directory)
-        assert found is not None
-        assert damaged_shard(directory, found) is None or fail(directory)
-        shards = Dataset(directory, found).shards("a")
+        committed = read_manifest(directory)
+        assert committed is not None
+        assert damaged_shard(directory, committed) is None or fail(directory)
+        shards = Dataset(directory, committed).shards("a")
         rows = [sum(batch.num_rows for batch in read_batches(shard, ["number"])) for shard in shards]
-        assert rows == [found["options"]] * 2
-        return int(found["options"])
+        assert rows == [committed["options"]] * 2
+        return int(committed["options"])
 
     return read_dataset(read, directory)
 
@@ -466,10 +466,10 @@ def test_a_reader_whose_dataset_is_replaced_reads_the_new_one(tmp_path: Path, mo
     run(tmp_path, rows=3)
     real = reader.damaged_shard
 
-    def replaced(directory: str, found: Any) -> str | None:
+    def replaced(directory: str, committed: Any) -> str | None:
         monkeypatch.undo()
         run(tmp_path)
-        return real(directory, found)
+        return real(directory, committed)
 
     monkeypatch.setattr(reader, "damaged_shard", replaced)
     (dataset,) = open_datasets(str(tmp_path), "rows", "1.0", "rows")
@@ -518,11 +518,11 @@ def test_death_at_any_moment_leaves_no_half_dataset_and_the_same_command_mends_i
             run(output, rows=3)
         ended = not dies_at(event, lambda output=output: run(output))
         died += not ended
-        found = read_manifest(str(output))
-        assert found is not None or not older, "no moment is without a dataset"
-        if found is not None:
-            assert found["options"] == rows_of(str(output))
-            olds, news = olds + (found["options"] == 3), news + (found["options"] == 5)
+        committed = read_manifest(str(output))
+        assert committed is not None or not older, "no moment is without a dataset"
+        if committed is not None:
+            assert committed["options"] == rows_of(str(output))
+            olds, news = olds + (committed["options"] == 3), news + (committed["options"] == 5)
             # Whoever comes next deletes the files of the other dataset.
             with claim(str(output), "rows", RUN):
                 assert names(output / "data") == [name.removeprefix("data/") for name in FINISHED[1:-1]]

@@ -90,8 +90,8 @@ class FullDisk:
 
     type_name = "local"
 
-    def __init__(self, room: int) -> None:
-        self.room = room
+    def __init__(self, space: int) -> None:
+        self.room = space
         self.deleted: list[str] = []
 
     def create_dir(self, path: str, recursive: bool) -> None: ...
@@ -114,16 +114,18 @@ class FullDisk:
 
 @pytest.mark.usefixtures("no_garbage")
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("room", [0, 3, 100, 1000, -1])
-def test_a_full_disk_is_one_line_wherever_it_is_met(room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("space", [0, 3, 100, 1000, -1])
+def test_a_full_disk_is_one_line_wherever_it_is_met(
+    space: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At the first byte, in a row group, and in the footer, which is written when the part is closed; -1 is one byte
     too little."""
-    if room < 0:
+    if space < 0:
         with PartWriter(str(tmp_path), "rows", 0, SCHEMA) as enough:
             enough.write(batch(0, 100))
         assert enough.part is not None
-        room += enough.part.size
-    disk = FullDisk(room)
+        space += enough.part.size
+    disk = FullDisk(space)
     monkeypatch.setattr(parts, "filesystem", lambda path: (disk, path))
     writer = PartWriter("/output", "rows", 0, SCHEMA)
 

@@ -14,7 +14,7 @@ from wikianchor.schemas import corpus
 
 
 def opened(patterns: str) -> list[str]:
-    return [Path(one.directory).name for one in open_datasets(patterns, "corpus", corpus.VERSION, "corpus")]
+    return [Path(dataset.directory).name for dataset in open_datasets(patterns, "corpus", corpus.VERSION, "corpus")]
 
 
 def test_a_directory_of_datasets_stands_for_all_of_them(tmp_path: Path) -> None:

@@ -43,15 +43,15 @@ def test_every_pipeline(tmp_path: Path, wikianchor: Run) -> None:
             ended = wikianchor(*words)
             assert (ended.status, ended.said) == (0, []), ended
             lines = ended.output.splitlines()
-            place = next(number for number, line in enumerate(lines) if SPENT.fullmatch(line))
-            assert re.fullmatch(rf"\d.* in \d+ shards?, \d[\d.]* [kM]?B: {re.escape(str(output))}", lines[place - 1])
-            assert lines[place + 1].startswith("next: ")
-            for line in lines[place + 1 :]:
+            index = next(number for number, line in enumerate(lines) if SPENT.fullmatch(line))
+            assert re.fullmatch(rf"\d.* in \d+ shards?, \d[\d.]* [kM]?B: {re.escape(str(output))}", lines[index - 1])
+            assert lines[index + 1].startswith("next: ")
+            for line in lines[index + 1 :]:
                 check_command(line, output)
             seen.add(name)
             # Done already: the same is told.
             again = wikianchor(*words).output.splitlines()
-            assert [line for line in again if line.startswith("next: ")] == [lines[place + 1]]
+            assert [line for line in again if line.startswith("next: ")] == [lines[index + 1]]
     assert {"build", "mentions", "interlanguage", "mewsc16"} <= seen
 
 

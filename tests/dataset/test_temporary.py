@@ -18,23 +18,23 @@ JAPANESE = next(DEMO.glob("jawiki-*.xml.bz2"))
 PORTABLE = ["--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=LOOPBACK", "--shuffle=files"]
 
 
-def start(place: Path, *flags: str) -> subprocess.Popen[str]:
+def start(folder: Path, *flags: str) -> subprocess.Popen[str]:
     """Start a command with a directory for temporary files of its own."""
-    (place / "temporary").mkdir()
+    (folder / "temporary").mkdir()
     command = [
         sys.executable,
         "-m",
         "wikianchor.pipelines.cli.command_line",
         "sentences",
         f"--dumps={JAPANESE}",
-        f"--output={place}/out",
+        f"--output={folder}/out",
     ]
-    environment = {**os.environ, "TMPDIR": f"{place}/temporary"}
+    environment = {**os.environ, "TMPDIR": f"{folder}/temporary"}
     return subprocess.Popen([*command, *flags], env=environment, text=True, stdout=-1, stderr=-1)
 
 
-def left(place: Path) -> list[str]:
-    return [entry.name for entry in (place / "temporary").iterdir()]
+def left(folder: Path) -> list[str]:
+    return [entry.name for entry in (folder / "temporary").iterdir()]
 
 
 @pytest.mark.parametrize("flags", [[], ["--workers=2"], PORTABLE], ids=["threads", "processes", "job service"])
@@ -70,13 +70,13 @@ def test_a_command_that_is_ended(number: signal.Signals, flags: list[str], tmp_p
 
 
 def test_beams_files_are_apart_from_ours() -> None:
-    own = private_directory()
+    private = private_directory()
     with temporary.beams_temporary_files():
-        assert private_directory() == own
+        assert private_directory() == private
         path = Path(tempfile.mkdtemp())
         with temporary.beams_temporary_files():
-            assert private_directory() == own
-    assert private_directory() == own
+            assert private_directory() == private
+    assert private_directory() == private
     assert path.exists()
     temporary.remove_beams_temporary_files()
     assert not path.exists()

@@ -23,6 +23,7 @@ from wikianchor.io.options import (
     at_least,
     between,
     declared,
+    directory,
     fraction,
     option,
     option_group,
@@ -30,6 +31,7 @@ from wikianchor.io.options import (
     read_options,
     recorded,
     shown,
+    values_of,
 )
 from wikianchor.mteb.options import MtebOptions
 from wikianchor.mteb.options import parser as mteb_parser
@@ -144,6 +146,76 @@ def test_help_shows_the_defaults() -> None:
     text = " ".join(parser.format_help().split())
     for line in ("size in 100 % (default: 7)", "be fast (default: on)", "a letter (default: b)"):
         assert line in text
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Reading:
+    TITLE: ClassVar[str] = "how files are read"
+
+    files: tuple[str, ...] = option(metavar="FILES", help="files to read", unset="all", recorded=False)
+    strict: bool = option(default=False, help="refuse what is damaged")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Needed(Reading):
+    seed: int = option(42, help="key of every choice")
+    output: str = option(metavar="DIR", help="where to write", parse=directory)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Optionals(Needed):
+    FIRST: ClassVar[tuple[str, ...]] = ("output", "files")
+
+    files: tuple[str, ...] = ()
+
+
+def test_commands_inherit_the_options_of_groups() -> None:
+    first, second = ({option.name: option for option in declared(cls)} for cls in (Needed, Optionals))
+    assert first.keys() == second.keys() == {"files", "strict", "seed", "output"}
+    assert (first["files"].required, second["files"].required) == (True, False)
+    assert first["files"].help == second["files"].help
+    assert first["files"].text({}) == "files to read"
+    assert second["files"].text({}) == "files to read (default: all)"
+    # A field with another default is recorded, or not, as it was declared.
+    assert recorded(Optionals(output="x")) == {"strict": False, "seed": 42, "output": "x"}
+    assert values_of(Reading, Optionals(output="x", strict=True)) == {"files": (), "strict": True}
+
+
+def test_help_has_sections_and_shows_first_what_people_need_first() -> None:
+    assert [(option.name, option.group) for option in declared(Optionals)] == [
+        ("output", ""),
+        ("files", ""),
+        ("strict", "how files are read"),
+        ("seed", "more options"),
+    ]
+    parser = FlagParser()
+    add_options(parser, Optionals)
+    text = parser.format_help()
+    assert text.index("--output DIR  ") < text.rindex("--files") < text.index("\nhow files are read:\n")
+    assert text.index("\nhow files are read:\n") < text.index("\nmore options:\n") < text.index("--seed N  ")
+
+
+def test_an_option_is_declared_once() -> None:
+    """Where commands have an option of one name, they say the same of it, but for what differs by design."""
+    by_flag: dict[str, set[str]] = {}
+    for command in COMMANDS.values():
+        for declaration in declared(command.options):
+            by_flag.setdefault(declaration.flag, set()).add(declaration.help)
+    assert {flag for flag, helps in by_flag.items() if len(helps) > 1} == set(SEVERAL)
+
+
+# Options of one name with several declarations, and why.
+SEVERAL = {
+    "dumps": "pages of one wiki, of which each file is checked at once; or dumps of all kinds, in directories",
+    "wikis": "one wiki, several, or several of the project that the target of a download is of",
+    "output": "a directory or a file",
+    "directory": "of datasets, or also of a model",
+    "templates": "`extract` also reads the templates of a dataset",
+    "parser": "of wikitext, or of Japanese",
+    "negatives": "`export` has by default as many as its pairs",
+    "sentences": "datasets that are read, or whether `extract` shows sentences",
+    "near": "between sentences, or between a sentence and its negative, with other bounds",
+}
 
 
 def flags_in(parser: argparse.ArgumentParser) -> set[str]:

@@ -14,6 +14,7 @@ from tests.stand_in import Item, small_wiki, work_of, write_entities, write_sent
 from wikianchor.pipelines.arrays.tables import open_tables, read_table, save_tables
 from wikianchor.pipelines.dataset.reader import shards_of
 from wikianchor.pipelines.pairs.entity_table import TableOptions
+from wikianchor.pipelines.pairs.options import PairChoices
 from wikianchor.pipelines.pairs.table_steps import (
     Counted,
     TableBuilt,
@@ -48,7 +49,7 @@ def table_of(
         dataset=str(directory),
         languages=languages,
         options=options,
-        **{"min_links": 0, "floor": "corpus", "required": "", "cap": 0, **more},
+        choices=PairChoices(**{"min_links": 0, **more}),
     )
     built = build_table(
         task,
@@ -130,13 +131,13 @@ def test_the_floor_decides_who_is_in_and_the_corpus_in_which_order(
 
 
 def test_a_cap_lowers_how_many_rows_are_expected(tmp_path: Path) -> None:
-    built, _ = table_of(tmp_path, [Item(1)], COUNTED, cap=6)
+    built, _ = table_of(tmp_path, [Item(1)], COUNTED, max_per_entity=6)
     assert built.rows == {"enwiki": 5 + 6 + 6, "jawiki": 6 + 2 + 6 + 6}
 
 
 def test_an_entity_may_have_to_have_a_page_in_a_wiki(tmp_path: Path) -> None:
     items = [Item(1, sitelinks={"enwiki": "A"}), Item(4, sitelinks={"jawiki": "D"})]
-    _, published = table_of(tmp_path, items, COUNTED, required="enwiki")
+    _, published = table_of(tmp_path, items, COUNTED, required_wiki="enwiki")
     assert [row["qid"] for row in published] == [1]
 
 

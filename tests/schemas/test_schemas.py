@@ -27,11 +27,11 @@ def test_a_schema_says_what_it_is_and_what_each_column_means(name: str, tmp_path
     schema = ALL[name]
     # Said in the file itself, to whoever reads it.
     pq.write_table(schema.empty_table(), tmp_path / "empty.parquet")
-    found = pq.read_schema(tmp_path / "empty.parquet")
-    assert found.equals(schema, check_metadata=True)
-    assert found.metadata[b"wikianchor.dataset"] == name.encode()
-    assert found.metadata[b"wikianchor.schema_version"].count(b".") == 1
-    for column in found:
+    stored = pq.read_schema(tmp_path / "empty.parquet")
+    assert stored.equals(schema, check_metadata=True)
+    assert stored.metadata[b"wikianchor.dataset"] == name.encode()
+    assert stored.metadata[b"wikianchor.schema_version"].count(b".") == 1
+    for column in stored:
         assert column.metadata[b"description"], column.name
 
 

@@ -59,7 +59,7 @@ class OpenDataset:
 
         Args:
             config: the config of the table.
-            columns: to read; None for all. For `pairs`, "entity" and "hard_negatives" may be among them: labels of the
+            columns: those to read; None for all. For `pairs`, "entity" and "hard_negatives" may be among them: labels of the
                 entities (a string, a list of strings), "Q42" for an entity without a label.
             shards: some of `shards(config)`; None for all.
 
@@ -141,7 +141,7 @@ def open_dataset(directory: str) -> OpenDataset:
     """Open a finished dataset.
 
     Args:
-        directory: with a `manifest.json`, as a pipeline or `wikianchor publish` wrote it; a path or a URI.
+        directory: one with a `manifest.json`, as a pipeline or `wikianchor publish` wrote it; a path or a URI.
 
     Raises:
         InputError: there is no finished dataset.

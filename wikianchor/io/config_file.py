@@ -5,7 +5,7 @@ The table of `train ease` is [train.ease], and so on.
 wikis = ["enwiki", "jawiki"]     # --wikis=enwiki,jawiki
 sample = 50000                   # --sample=50000
 sample_per_wiki = true           # --sample_per_wiki
-back_off = false                 # --no-back_off
+duplicates = false               # --no-duplicates
 """
 
 from __future__ import annotations

@@ -155,13 +155,29 @@ def option_group(group: type, title: str) -> Any:
     return field(default_factory=group, metadata={_KEY: title})
 
 
-def declared(cls: type, group: str = "") -> Iterator[Option]:
-    """Yield the options of a dataclass, those of its groups included."""
+def declared(cls: type) -> list[Option]:
+    """Return the options of a dataclass in the order of its help, those of its groups included."""
+    first: Sequence[str] = getattr(cls, "FIRST", ())
+    if not first:
+        return list(_declared(cls))
+    rest = "more options"
+    options = [
+        dataclasses.replace(declaration, group="" if declaration.name in first else declaration.group or rest)
+        for declaration in _declared(cls)
+    ]
+
+    def rank(declaration: Option) -> int:
+        return first.index(declaration.name) if declaration.name in first else len(first) + (declaration.group == rest)
+
+    return sorted(options, key=rank)
+
+
+def _declared(cls: type, group: str = "") -> Iterator[Option]:
     hints = get_type_hints(cls)
     for attribute in dataclasses.fields(cls):
         name, declaration = attribute.name, _declaration(cls, attribute.name)
         if isinstance(declaration, str):
-            yield from declared(hints[name], declaration)
+            yield from _declared(hints[name], declaration)
         elif declaration and declaration.presets != {}:
             kind, item = _kind(hints[name])
             required = attribute.default is MISSING
@@ -200,8 +216,6 @@ def _declaration(cls: type, name: str) -> Any:
 
 def _section(cls: type, name: str) -> str:
     """Return the title of the help section of an option: that of the group that declares it."""
-    if name in getattr(cls, "FIRST", ()):
-        return ""
     titles = [vars(group)["TITLE"] for group, _ in _declaring(cls, name) if "TITLE" in vars(group)]
     return titles[-1] if titles else ""
 
@@ -335,6 +349,11 @@ def _read(cls: type[T], options: Mapping[str, Option], given: Mapping[str, Any],
     return completed() if completed else made
 
 
+def values_of(group: type, options: Any) -> dict[str, Any]:
+    """Return the values of the options of a group, which another command has too."""
+    return {attribute.name: getattr(options, attribute.name) for attribute in dataclasses.fields(group)}
+
+
 def recorded(options: Any) -> dict[str, Any]:
     """Return the options that decide what a dataset contains, as its manifest holds them: names to JSON values."""
     record: dict[str, Any] = {}
@@ -358,7 +377,7 @@ def split_list(value: str) -> tuple[str, ...]:
 
 def without_slash(value: str, flag: str) -> str:
     """Return the path of a directory without a slash at its end."""
-    return value.rstrip("/")
+    return value if value.endswith("://") else value.rstrip("/")
 
 
 def directory(value: str, flag: str) -> str:
@@ -369,7 +388,7 @@ def directory(value: str, flag: str) -> str:
     """
     if not value.rstrip("/"):
         raise UsageError(f"--{flag}={value}: name a directory")
-    return value.rstrip("/")
+    return without_slash(value, flag)
 
 
 def at_least(least: int) -> Check:

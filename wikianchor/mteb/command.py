@@ -115,7 +115,7 @@ def score(model: Any, task: MewsC16Clustering, cache: mteb.ResultCache, batch_si
 
     Args:
         model: as `load_model` returns.
-        task: to be scored.
+        task: the task to score.
         cache: the directory of the results.
         batch_size: texts encoded at once.
     """

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.options import values_of
 from wikianchor.pipelines.commands.build.options import BuildOptions
 from wikianchor.pipelines.commands.build.plan import build_stages, plan_lines
 from wikianchor.pipelines.commands.report.text import print_report
@@ -28,6 +29,7 @@ from wikianchor.pipelines.sentences.compiled_reader import engine_of
 from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.wikimedia.inventory import Dumps, find_dumps, read_site
 from wikianchor.pipelines.wikimedia.languages import language_of_wiki
+from wikianchor.pipelines.wikimedia.options import EntityTexts, Reading, Truncated
 
 
 def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
@@ -54,8 +56,8 @@ def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
     machine = machine_type(beam_options(beam_args)[0])
     lines = plan_lines(
         stages,
-        config.output,
-        workers,
+        output=config.output,
+        workers=workers,
         machine_type=machine,
         price=config.price_per_vcpu_hour,
         keep_older=config.keep_older,
@@ -67,9 +69,9 @@ def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
     # As many workers as in the plan: a stage by itself may choose another number.
     flags = [with_workers(beam_args, stage.load) for stage in stages]
     for stage_config, stage_flags in zip(of_sentences, flags, strict=False):
-        sentences.run(stage_config, stage_flags, config.keep_older, may_be_empty=len(wikis) > 1)
-    entities.run(of_entities, flags[-2], config.keep_older)
-    pairs.run(of_pairs, flags[-1], config.keep_older)
+        sentences.run(stage_config, stage_flags, keep_older=config.keep_older, may_be_empty=len(wikis) > 1)
+    entities.run(of_entities, flags[-2], keep_older=config.keep_older)
+    pairs.run(of_pairs, flags[-1], keep_older=config.keep_older)
     datasets = finished_datasets(config.output)
     print_report(datasets)
     print(f"\n{summary.made_together(datasets, config.output)}\n{summary.spent(start, engine)}")
@@ -84,31 +86,23 @@ def stage_configs(config: BuildOptions, dumps: Dumps) -> tuple[list[SentencesOpt
         SentencesOptions(
             dumps=paths,
             output=f"{output}/sentences/{wiki}",
-            splitter=config.splitter,
-            parser=config.parser,
-            engine=config.engine,
-            templates=config.templates,
-            allow_truncated=config.allow_truncated,
-            exclude_pages=config.exclude_pages,
-            previous=earlier_sentences(config.previous, wiki),
+            **values_of(Reading, config) | {"previous": earlier_sentences(config.previous, wiki)},
         )
         for wiki, paths in dumps.pages.items()
     ]
     required = (config.choices.required_wiki,) if config.choices.required_wiki else ()
-    labels = config.labels or tuple(dict.fromkeys(("en", *(language(wiki) for wiki in wikis), "mul")))
+    labels = config.labels or tuple(dict.fromkeys(("en", *map(language_of_wiki, wikis), "mul")))
     every = tuple(dict.fromkeys((*wikis, *required)))
     of_entities = EntitiesOptions(
         wikidata=dumps.wikidata,
         page_props=dumps.page_props,
         wikis=every,
         output=f"{output}/entities",
-        labels=labels,
-        texts=config.texts,
-        allow_truncated=config.allow_truncated,
+        **values_of(Truncated, config) | values_of(EntityTexts, config) | {"labels": labels},
     )
-    places = ",".join(f"{output}/sentences/{wiki}" for wiki in wikis)
+    directories = ",".join(f"{output}/sentences/{wiki}" for wiki in wikis)
     of_pairs = PairsOptions(
-        sentences=places, entities=f"{output}/entities", output=f"{output}/pairs", choices=config.choices
+        sentences=directories, entities=f"{output}/entities", output=f"{output}/pairs", choices=config.choices
     )
     return of_sentences, of_entities, of_pairs
 
@@ -121,15 +115,10 @@ def earlier_sentences(previous: str | None, wiki: str) -> str | None:
     """
     if previous is None:
         return None
-    datasets = [dataset for dataset in find_datasets(previous) if dataset.manifest["dataset"] == "sentences"]
+    datasets = [dataset for dataset in find_datasets(previous) if dataset.name == "sentences"]
     directories = {wiki_of(dataset): dataset.directory for dataset in datasets}
     if not directories:
         raise UsageError(f"--previous={previous} holds no sentences: give the --output of an earlier build")
     if wiki not in directories:
         logging.getLogger("wikianchor").info("%s: not in --previous, so all of it is read", wiki)
     return directories.get(wiki)
-
-
-def language(wiki: str) -> str:
-    """Return the language code of a wiki."""
-    return language_of_wiki(wiki)

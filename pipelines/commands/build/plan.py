@@ -36,27 +36,27 @@ ITEMS_DISK = 0.02
 UNCERTAINTY = 2
 
 
-@dataclass(frozen=True)
-class Stage:
+@dataclass(frozen=True, kw_only=True)
+class PlannedStage:
     """A stage of a plan.
 
     Attributes:
-        name: for the user.
+        name: what the user calls it.
         output: directory of its dataset.
         inputs: paths of dumps; none for a stage that reads datasets.
-        seconds: of one worker, an estimate.
-        disk: bytes of its dataset, an estimate.
-        scratch: further bytes that it needs while it runs, an estimate.
-        options: of its manifest; {} where they are not known.
+        seconds: estimated seconds of one worker.
+        disk: estimated bytes of its dataset.
+        options: the options in its manifest; {} where they are not known.
+        scratch: estimated further bytes that it needs while it runs.
     """
 
     name: str
     output: str
-    inputs: tuple[str, ...]
     seconds: float
     disk: float
-    scratch: float
     options: Mapping[str, Any]
+    inputs: tuple[str, ...] = ()
+    scratch: float = 0
 
     def seconds_with(self, workers: int) -> float:
         """Return the estimated seconds of the stage with some workers."""
@@ -79,14 +79,14 @@ def build_stages(
     sample: int,
     options: Sequence[Mapping[str, Any]] | None = None,
     is_compiled: bool = False,
-) -> list[Stage]:
+) -> list[PlannedStage]:
     """Return the stages of a build, in order.
 
     Args:
         dumps: that the build reads.
         output: directory of the build.
         sample: the largest number of pairs, 0 for all.
-        options: of each stage, in order; None where they are not known.
+        options: the options of each stage, in order; None where they are not known.
         is_compiled: whether the compiled core reads the pages.
     """
     stages = []
@@ -95,28 +95,49 @@ def build_stages(
     for wiki, paths in dumps.pages.items():
         as_bz2 = sum(file_size(path) * AS_BZ2[ending_of(path)] for path in paths)
         total += as_bz2
-        name, directory, disk = f"sentences {wiki}", f"{output}/sentences/{wiki}", as_bz2 * SENTENCES_DISK
-        seconds = dump_seconds(paths, is_compiled)
-        stages.append(Stage(name, directory, tuple(paths), seconds, disk, 0, next(next_options)))
+        stages.append(
+            PlannedStage(
+                name=f"sentences {wiki}",
+                output=f"{output}/sentences/{wiki}",
+                inputs=tuple(paths),
+                seconds=dump_seconds(paths, is_compiled),
+                disk=as_bz2 * SENTENCES_DISK,
+                options=next(next_options),
+            )
+        )
     inputs = (*dumps.wikidata, *dumps.page_props)
-    disk = sum(file_size(path) for path in dumps.wikidata) * ITEMS_DISK
-    stages.append(Stage("entities", f"{output}/entities", inputs, item_seconds(inputs), disk, 0, next(next_options)))
+    stages.append(
+        PlannedStage(
+            name="entities",
+            output=f"{output}/entities",
+            inputs=inputs,
+            seconds=item_seconds(inputs),
+            disk=sum(map(file_size, dumps.wikidata)) * ITEMS_DISK,
+            options=next(next_options),
+        )
+    )
     links = total * LINKS
     rows = min(links, sample) if sample else links
-    disk, scratch = rows * BYTES_PER_PAIR, rows * BYTES_PER_SHUFFLED_ROW + links * BYTES_PER_LINK
     stages.append(
-        Stage("pairs", f"{output}/pairs", (), pair_seconds(links, len(dumps.pages)), disk, scratch, next(next_options))
+        PlannedStage(
+            name="pairs",
+            output=f"{output}/pairs",
+            seconds=pair_seconds(links, len(dumps.pages)),
+            disk=rows * BYTES_PER_PAIR,
+            scratch=rows * BYTES_PER_SHUFFLED_ROW + links * BYTES_PER_LINK,
+            options=next(next_options),
+        )
     )
     return stages
 
 
-def reason_to_run(stage: Stage, rebuilt: bool, keep_older: bool, skips_pages: bool) -> str | None:
+def reason_to_run(stage: PlannedStage, *, rebuilt: bool, keep_older: bool, skips_pages: bool) -> str | None:
     """Return why a stage runs: "" where there is no dataset yet, else what has changed; None where it is finished.
 
     Inputs are compared by name and size; the stage itself compares their checksums.
 
     Args:
-        stage: of the plan.
+        stage: a stage of the plan.
         rebuilt: whether an earlier stage of the plan runs.
         keep_older: whether the dataset may be of other rules or versions.
         skips_pages: whether it may lack pages that end their worker process.
@@ -139,7 +160,8 @@ def reason_to_run(stage: Stage, rebuilt: bool, keep_older: bool, skips_pages: bo
 
 
 def plan_lines(
-    stages: Sequence[Stage],
+    stages: Sequence[PlannedStage],
+    *,
     output: str,
     workers: Sequence[int | None],
     machine_type: str = "",
@@ -150,21 +172,21 @@ def plan_lines(
     """Return the lines of the plan.
 
     Args:
-        stages: in order.
+        stages: the stages, in order.
         output: directory of the build.
-        workers: of each stage; None where the number is not known, on a cluster.
-        machine_type: of Dataflow's workers; "" for another runner.
-        price: of a vCPU for an hour; 0 where it is not known.
+        workers: the number for each stage; None where the number is not known, on a cluster.
+        machine_type: the type of Dataflow's workers; "" for another runner.
+        price: what a vCPU costs for an hour; 0 where it is not known.
         keep_older: whether finished datasets may be of other rules or versions.
         skips_pages: whether they may lack pages that end their worker process.
     """
     width = max(len(stage.name) for stage in stages)
     lines = ["plan"]
-    running: list[tuple[Stage, int | None]] = []
+    running: list[tuple[PlannedStage, int | None]] = []
     is_older = False
     for stage, count in zip(stages, workers, strict=True):
         read = f"{size(sum(file_size(path) for path in stage.inputs))} in {len(stage.inputs)} files"
-        reason = reason_to_run(stage, bool(running), keep_older, skips_pages)
+        reason = reason_to_run(stage, rebuilt=bool(running), keep_older=keep_older, skips_pages=skips_pages)
         about = "done"
         if (
             keep_older
@@ -192,7 +214,7 @@ def plan_lines(
     return lines
 
 
-def cost_line(stages: Sequence[Stage], machine_type: str, price: float) -> str:
+def cost_line(stages: Sequence[PlannedStage], machine_type: str, price: float) -> str:
     """Return the line with what stages use of a cloud, by the units of Dataflow's bill, and their cost.
 
     A worker of Dataflow has a process for each vCPU, so its vCPU-seconds are the seconds of a single worker. The
@@ -200,8 +222,8 @@ def cost_line(stages: Sequence[Stage], machine_type: str, price: float) -> str:
 
     Args:
         stages: that run.
-        machine_type: of Dataflow's workers; "" for another runner.
-        price: of a vCPU for an hour, in any currency; 0 where it is not known.
+        machine_type: the type of Dataflow's workers; "" for another runner.
+        price: what a vCPU costs for an hour, in any currency; 0 where it is not known.
     """
     hours = sum(stage.seconds for stage in stages) / 3600
     amounts = [f"about {_rounded(hours)} vCPU-hours"]
@@ -223,7 +245,7 @@ def _rounded(number: float) -> str:
     return f"{round(number, digits):,.{max(0, digits)}f}"
 
 
-def _total_lines(running: Sequence[tuple[Stage, int | None]], output: str) -> list[str]:
+def _total_lines(running: Sequence[tuple[PlannedStage, int | None]], output: str) -> list[str]:
     """Return the lines with the time and the disk space of the stages that run, with the workers of each."""
     if not running:
         return []

@@ -5,21 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.options import option
-
-
-def _directory(value: str, flag: str) -> str:
-    if not value.rstrip("/"):
-        raise UsageError(f"--{flag}={value}: name a directory")
-    return value.rstrip("/")
+from wikianchor.io.option_groups import Output
+from wikianchor.io.options import directory, option
 
 
 @dataclass(frozen=True, kw_only=True)
-class DemoOptions:
+class DemoOptions(Output):
     """Options of the command `demo`."""
 
-    data: str = option("demo", metavar="DIR", help="directory that the sample is written to", parse=_directory)
-    output: str = option("out/demo", metavar="DIR", help="directory of the datasets", parse=_directory)
+    data: str = option("demo", metavar="DIR", help="directory that the sample is written to", parse=directory)
+    output: str = "out/demo"
 
     def completed(self) -> DemoOptions:
         """Check that the sample goes to a local disk.

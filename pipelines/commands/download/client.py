@@ -6,13 +6,10 @@ next attempt continues there.
 
 from __future__ import annotations
 
-import email.utils
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import count
 from typing import TypeVar
 
 import requests
@@ -63,7 +60,7 @@ class Client:
     """Asks servers for lists and files, at the pace they allow. It is thread-safe.
 
     Args:
-        user_agent: with an address; Wikimedia refuses clients without one.
+        user_agent: the name of the program, with an address; Wikimedia refuses clients without one.
         patience: how long to wait for a server.
         stop: set to end all downloads.
     """
@@ -114,7 +111,7 @@ class Client:
         """Download a file into a directory, continuing an earlier attempt.
 
         Args:
-            file: of the server.
+            file: a file of the server.
             directory: local, or gs:// or s3://.
             arrived: called with the number of bytes that arrived, negative where bytes are discarded.
 
@@ -139,18 +136,17 @@ class Client:
             target.finish()
 
     def _fill(self, file: RemoteFile, target: Download, arrived: Callable[[int], None]) -> None:
-        failures = 0
-        while target.position < file.size:
-            begin = target.position
-            try:
-                for data in self._from(file, begin):
-                    target.write(data)
-                    arrived(len(data))
-                if target.position < file.size:
-                    raise _Retry(f"the connection ended at byte {target.position} of {file.size}")
-            except _Retry as error:
-                failures = 1 if target.position - begin >= PROGRESS_BYTES else failures + 1
-                self._wait(file.url, failures, error)
+        """Append the rest of a file."""
+
+        def append() -> None:
+            for data in self._from(file, target.position):
+                target.write(data)
+                arrived(len(data))
+            if target.position < file.size:
+                raise _Retry(f"the connection ended at byte {target.position} of {file.size}")
+
+        if target.position < file.size:
+            self._repeat(file.url, append, lambda: target.position)
 
     def _from(self, file: RemoteFile, begin: int) -> Iterator[bytes]:
         """Yield the bytes of a file from an offset to its end."""
@@ -214,23 +210,31 @@ class Client:
         if self._stop.is_set():
             raise Stopped
 
-    def _repeat(self, url: str, action: Callable[[], T]) -> T:
-        for failures in count(1):
+    def _repeat(self, url: str, action: Callable[[], T], position: Callable[[], int] = lambda: 0) -> T:
+        """Repeat an action until it succeeds.
+
+        Args:
+            url: the address, for errors.
+            action: raises `_Retry` where another attempt may succeed.
+            position: the number of bytes that have arrived; attempts that bring many do not count as failures in a row.
+
+        Raises:
+            InputError: too many attempts in a row failed.
+        """
+        patience, failures, before = self._patience, 0, position()
+        while True:
             try:
                 return action()
             except _Retry as error:
-                self._wait(url, failures, error)
-        raise AssertionError
-
-    def _wait(self, url: str, failures: int, error: _Retry) -> None:
-        patience = self._patience
-        if failures >= patience.attempts:
-            raise InputError(
-                f"{url}: {failures} attempts in a row failed, the last with: {error}: "
-                "run the same command again to go on, or try another --mirror"
-            ) from error
-        self._stop.wait(min(max(error.pause, patience.pause * 2.0 ** (failures - 1)), patience.longest_pause))
-        self._check_stop()
+                failures = 1 if position() - before >= PROGRESS_BYTES else failures + 1
+                before = position()
+                if failures >= patience.attempts:
+                    raise InputError(
+                        f"{url}: {failures} attempts in a row failed, the last with: {error}: "
+                        "run the same command again to go on, or try another --mirror"
+                    ) from error
+                self._stop.wait(min(max(error.pause, patience.pause * 2.0 ** (failures - 1)), patience.longest_pause))
+                self._check_stop()
 
 
 def _checked(url: str, response: requests.Response) -> requests.Response | None:
@@ -256,8 +260,6 @@ def _checked(url: str, response: requests.Response) -> requests.Response | None:
 
 def _asked_pause(value: str) -> float:
     """Return the seconds of a Retry-After header, which is a number or a date (RFC 9110, 10.2.3)."""
-    if value.strip().isdigit():
-        return float(value)
-    with suppress(ValueError, TypeError):
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    with suppress(urllib3.exceptions.InvalidHeader):
+        return float(urllib3.Retry().parse_retry_after(value))
     return 0.0

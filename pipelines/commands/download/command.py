@@ -57,9 +57,22 @@ def run(config: DownloadOptions, beam_args: Sequence[str]) -> None:
     with writing(config.output):
         where, inner = filesystem(config.output)
         where.create_dir(inner, recursive=True)
+
+    def fetch(file: RemoteFile) -> None:
+        """Fetch a file, unless a file with its checksum is there already."""
+        path = f"{config.output}/{file.name}"
+        there = file.name not in record and _size_and_time(path).get("size") == file.size
+        if there and checksum(path, file.kind) == file.digest:
+            return
+        progress.begin(file.name, file.size)
+        try:
+            client.fetch(file, config.output, lambda amount: progress.advance(file.name, amount))
+        finally:
+            progress.end(file.name)
+
     pool = ThreadPoolExecutor(CONNECTIONS)
     with Progress() as progress:
-        waiting = {pool.submit(_fetch, client, file, config.output, record, progress): file for file in missing}
+        waiting = {pool.submit(fetch, file): file for file in missing}
         try:
             for done in as_completed(waiting):
                 done.result()
@@ -102,22 +115,6 @@ def check_space(directory: str, missing: Sequence[RemoteFile]) -> None:
 def _part_size(directory: str, file: RemoteFile) -> int:
     path = Path(directory) / (file.name + PART)
     return path.stat().st_size if path.is_file() else 0
-
-
-def _fetch(client: Client, file: RemoteFile, directory: str, record: Mapping[str, Any], progress: Progress) -> None:
-    """Fetch a file, unless a file with its checksum is there already."""
-    path = f"{directory}/{file.name}"
-    if (
-        file.name not in record
-        and _size_and_time(path).get("size") == file.size
-        and checksum(path, file.kind) == file.digest
-    ):
-        return
-    progress.begin(file.name, file.size)
-    try:
-        client.fetch(file, directory, lambda amount: progress.advance(file.name, amount))
-    finally:
-        progress.end(file.name)
 
 
 def _size_and_time(path: str) -> dict[str, Any]:

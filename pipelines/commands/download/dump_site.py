@@ -65,11 +65,12 @@ class DumpSite:
         """Yield the files that a target needs.
 
         Args:
-            need: of the target.
+            need: what the target is made of.
             wikis: database names.
-            date: of the pages, YYYYMMDD; None for the newest complete run. Tables beside an export, and Wikidata, have
-                other dates: theirs is that date or the last before it.
-            source: of the pages: "dumps", "exports", or "auto" for the newer of both; of the same date, the dump.
+            date: the date of the pages, YYYYMMDD; None for the newest complete run. Tables beside an export, and
+                Wikidata, have other dates: theirs is that date or the last before it.
+            source: where pages come from: "dumps", "exports", or "auto" for the newer of both; of the same date, the
+                dump.
 
         Raises:
             InputError: there is no such run, or a list is malformed.
@@ -186,7 +187,8 @@ class DumpSite:
             size = self._client.length(f"{self._site}/{directory}/{name}")
             if size is None:
                 raise InputError(f"{sums}: names {name}, which is not there")
-            yield RemoteFile(name, f"{self._mirror}/{directory}/{name}", size, digests[name], "sha256", date)
+            url = f"{self._mirror}/{directory}/{name}"
+            yield RemoteFile(name, url, size, digests[name], kind="sha256", date=date)
 
     def _tables(self, wiki: str, jobs: Sequence[str], date: str | None) -> Iterator[RemoteFile]:
         if jobs:

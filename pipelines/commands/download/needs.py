@@ -13,14 +13,14 @@ class Need:
     """What a target is made of.
 
     Attributes:
-        project: of the wikis, as database names end.
-        jobs: of a wiki's run.
+        project: the project of the wikis, as database names end.
+        jobs: names of jobs of a wiki's run.
         wikidata: whether Wikidata's JSON dump is needed.
     """
 
     project: str
     jobs: tuple[str, ...]
-    wikidata: bool
+    wikidata: bool = False
 
 
 ARTICLES, PAGE_PROPS = "articlesmultistreamdump", "pagepropstable"
@@ -31,9 +31,9 @@ PAGES, CATEGORY_LINKS, LINK_TARGETS, LANGUAGE_LINKS = (
     "langlinkstable",
 )
 NEEDS: Mapping[str, Need] = {
-    "pairs": Need("wiki", (ARTICLES, PAGE_PROPS), True),
-    "sentences": Need("wiki", (ARTICLES,), False),
-    "entities": Need("wiki", (PAGE_PROPS,), True),
-    "mewsc16": Need("wikinews", (ARTICLES, CATEGORY_LINKS, LINK_TARGETS), False),
-    "topics": Need("wikinews", (PAGES, PAGE_PROPS, LANGUAGE_LINKS), False),
+    "pairs": Need("wiki", (ARTICLES, PAGE_PROPS), wikidata=True),
+    "sentences": Need("wiki", (ARTICLES,)),
+    "entities": Need("wiki", (PAGE_PROPS,), wikidata=True),
+    "mewsc16": Need("wikinews", (ARTICLES, CATEGORY_LINKS, LINK_TARGETS)),
+    "topics": Need("wikinews", (PAGES, PAGE_PROPS, LANGUAGE_LINKS)),
 }

@@ -6,10 +6,12 @@ import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.options import option, without_slash
+from wikianchor.io.option_groups import DryRun, Output
+from wikianchor.io.options import option
 from wikianchor.pipelines.commands.download.needs import ARTICLES, NEEDS, SITE
 from wikianchor.pipelines.wikimedia.wiki_lists import wikis_named
 
@@ -42,8 +44,10 @@ def _is_encrypted_or_local(address: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DownloadOptions:
+class DownloadOptions(DryRun, Output):
     """Options of the command `download`."""
+
+    FIRST: ClassVar[tuple[str, ...]] = ("target", "wikis", "output", "contact", "dry_run")
 
     target: str = option("pairs", flag="for", choices=NEEDS, help="what is to be made of the dumps")
     wikis: tuple[str, ...] = option(metavar="WIKIS", help="languages or database names with commas, such as en,ja")
@@ -61,7 +65,6 @@ class DownloadOptions:
         "Exports, all namespaces, about twice the bytes), or auto, the newest that is complete; tables and Wikidata "
         "are always those of the dumps",
     )
-    output: str = option(metavar="DIR", help="directory of the dumps; gs:// and s3:// too", parse=without_slash)
     mirror: str | None = option(
         None, metavar="URL", help="fetch the files there; lists and checksums still come from Wikimedia", parse=_address
     )
@@ -70,9 +73,8 @@ class DownloadOptions:
         None, help="how Wikimedia can reach you: an e-mail address or a URL; kept for next time"
     )
     allow_http: bool = option(
-        False, help="take files and lists over http:// too, where others can read and change what is sent"
+        default=False, help="take files and lists over http:// too, where others can read and change what is sent"
     )
-    dry_run: bool = option(False, help="list the files with their sizes and fetch none")
 
     def completed(self) -> DownloadOptions:
         """Return the options with the names of the wikis, which depend on the target, and the contact that is kept.

@@ -8,13 +8,15 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.storage import READ_BYTES, filesystem, is_local, make_parent, writing
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 PART = ".part"
 
@@ -24,12 +26,12 @@ class RemoteFile:
     """A file as its publisher lists it.
 
     Attributes:
-        name: without directories.
+        name: its name, without directories.
         url: where it is.
-        size: in bytes.
+        size: its bytes.
         digest: its checksum in hex.
-        kind: of the checksum, "sha1" or "sha256".
-        date: of the dump, YYYYMMDD.
+        kind: the kind of checksum, "sha1" or "sha256".
+        date: the date of the dump, YYYYMMDD.
     """
 
     name: str
@@ -40,8 +42,10 @@ class RemoteFile:
     date: str = ""
 
 
-class Download(ABC):
-    """A file that is written front to back and hashed on the way.
+class Download:
+    """A local file that is written front to back and hashed on the way. It continues what an earlier attempt left.
+
+    Use it as a context manager.
 
     Attributes:
         position: bytes that are written.
@@ -54,6 +58,24 @@ class Download(ABC):
 
     def _reset(self) -> None:
         self._hash, self.position = hashlib.new(self._file.kind, usedforsecurity=False), 0
+
+    def __enter__(self) -> Self:
+        with writing(self._path + PART):
+            self._open()
+        return self
+
+    def _open(self) -> None:
+        self._out = open(self._path + PART, "ab+")  # noqa: SIM115 closed by `__exit__`
+        try:
+            fcntl.flock(self._out, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._out.close()
+            raise UsageError(f"{self._path}{PART}: another run fetches it: wait for it to end") from None
+        self._out.seek(0)
+        while data := self._out.read(READ_BYTES):
+            self._add(data)
+        if self.position > self._file.size:
+            self.restart()
 
     def _add(self, data: bytes) -> None:
         self._hash.update(data)
@@ -69,52 +91,14 @@ class Download(ABC):
         """Return the checksum of the bytes that are written, in hex."""
         return self._hash.hexdigest()
 
-    @abstractmethod
-    def __enter__(self) -> Download:
-        """Open the file."""
-
-    @abstractmethod
     def restart(self) -> None:
         """Discard the bytes that are written."""
-
-    @abstractmethod
-    def finish(self) -> None:
-        """Give the file its final name."""
-
-    @abstractmethod
-    def __exit__(self, *error: object) -> None:
-        """Close the file."""
-
-
-def open_download(path: str, file: RemoteFile) -> Download:
-    """Return the download to a path or URI, to be used as a context manager."""
-    return LocalDownload(path, file) if is_local(path) else ObjectDownload(path, file)
-
-
-class LocalDownload(Download):
-    """A local file, which continues what an earlier attempt left."""
-
-    def __enter__(self) -> LocalDownload:
-        with writing(self._path + PART):
-            self._out = open(self._path + PART, "ab+")
-            try:
-                fcntl.flock(self._out, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                self._out.close()
-                raise UsageError(f"{self._path}{PART}: another run fetches it: wait for it to end") from None
-            self._out.seek(0)
-            while data := self._out.read(READ_BYTES):
-                self._add(data)
-            if self.position > self._file.size:
-                self.restart()
-        return self
-
-    def restart(self) -> None:
         with writing(self._path + PART):
             self._out.truncate(0)
         self._reset()
 
     def finish(self) -> None:
+        """Give the file its final name."""
         with writing(self._path):
             self._out.flush()
             os.fsync(self._out.fileno())
@@ -132,21 +116,16 @@ class ObjectDownload(Download):
     """An object in a store, which is renamed by a copy within the store. Nothing can be appended to an object, so
     another run starts again."""
 
-    def __enter__(self) -> ObjectDownload:
-        self._files, self._inner = filesystem(self._path)
-        self._open()
-        return self
-
     def _open(self) -> None:
-        with writing(self._path + PART):
-            make_parent(self._files, self._inner)
-            self._out = self._files.open_output_stream(self._inner + PART)
-        self._reset()
+        self._files, self._inner = filesystem(self._path)
+        make_parent(self._files, self._inner)
+        self._out = self._files.open_output_stream(self._inner + PART)
 
     def restart(self) -> None:
         with suppress(OSError):
             self._out.close()
-        self._open()
+        self._reset()
+        self.__enter__()
 
     def finish(self) -> None:
         with writing(self._path):
@@ -158,3 +137,8 @@ class ObjectDownload(Download):
             if not self._out.closed:
                 self._out.close()
                 self._files.delete_file(self._inner + PART)
+
+
+def open_download(path: str, file: RemoteFile) -> Download:
+    """Return the download to a path or URI."""
+    return Download(path, file) if is_local(path) else ObjectDownload(path, file)

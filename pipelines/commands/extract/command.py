@@ -89,8 +89,7 @@ def read_site(config: ExtractOptions) -> Site:
     """
     if config.siteinfo is not None:
         return _site_of_api(config.siteinfo, config.wiki)
-    if config.wiki is None:
-        raise UsageError("say which wiki the pages are from, with --wikis=uk, --siteinfo=FILE or --dumps=FILES")
+    assert config.wiki is not None, "options.completed checks this"
     return site_for(config.wiki)
 
 

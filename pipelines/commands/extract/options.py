@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.options import option
-from wikianchor.pipelines.wikimedia.choices import ENGINES, PARSERS, TEMPLATES
-from wikianchor.pipelines.wikimedia.dump_names import files_named
-from wikianchor.pipelines.wikimedia.wiki_lists import only_wiki
+from wikianchor.pipelines.wikimedia.choices import TEMPLATES
+from wikianchor.pipelines.wikimedia.options import Dumps, Reader, Wiki
 
 DESCRIPTION = """\
 Print the text and links of wikitext as a reader sees them, without markup. For each page
@@ -40,27 +40,18 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExtractOptions:
+class ExtractOptions(Reader, Wiki, Dumps):
     """Options of the command `extract`."""
 
-    wiki: str | None = option(
-        None,
-        flag="wikis",
-        metavar="WIKI",
-        help="the wiki that the pages are from, such as uk or ukwiki",
-        parse=only_wiki,
-    )
+    FIRST: ClassVar[tuple[str, ...]] = ("wiki", "dumps", "title", "sentences", "templates")
+
     siteinfo: str | None = option(
         None,
         metavar="FILE",
         help="the wiki's namespaces as its API gives them (siteinfo-namespaces.json, .gz too); --wikis may be needed",
     )
-    dumps: tuple[str, ...] = option(
-        (),
-        metavar="FILES",
-        help="dumps of the wiki, instead of --siteinfo: they have language, namespaces and templates",
-        parse=files_named,
-    )
+    # They have language, namespaces and templates; --siteinfo or --wikis serve instead.
+    dumps: tuple[str, ...] = ()
     title: str | None = option(None, help="show this page of the dump instead of reading standard input")
     templates: str = option(
         TEMPLATES[0],
@@ -71,13 +62,10 @@ class ExtractOptions:
         "`templates` or `sentences`",
     )
     blank_templates: bool = option(
-        False, help="remove every template, even one that carries words, to compare with MediaWiki without templates"
+        default=False,
+        help="remove every template, even one that carries words, to compare with MediaWiki without templates",
     )
-    sentences: bool = option(False, help="add the sentences, and why they are dropped")
-    parser: str = option(PARSERS[0], choices=PARSERS, help="reader of wikitext")
-    engine: str | None = option(
-        None, choices=ENGINES, help="core, the compiled engine, where it is installed (make core), else python"
-    )
+    sentences: bool = option(default=False, help="add the sentences, and why they are dropped")
 
     def completed(self) -> ExtractOptions:
         """Check that the wiki is known, and a title and a dataset of templates have a dump.

@@ -10,7 +10,6 @@ import datetime
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from typing import NamedTuple
 
 from wikianchor.io.errors import InputError, UsageError
@@ -20,7 +19,7 @@ from wikianchor.io.storage import checksum
 from wikianchor.io.units import size
 from wikianchor.pipelines.commands.publish.model import is_model, is_model_file, make_model_release
 from wikianchor.pipelines.commands.publish.options import PublishOptions
-from wikianchor.pipelines.commands.publish.store import ReleaseFile, Store, differing, open_store
+from wikianchor.pipelines.commands.publish.store import ReleaseFile, open_store
 from wikianchor.pipelines.dataset.integrity import file_problems
 from wikianchor.pipelines.dataset.manifest import CARD, CROISSANT, manifest_problems, read_manifest
 from wikianchor.pipelines.dataset.reader import Dataset
@@ -38,7 +37,7 @@ def run(config: PublishOptions, beam_args: Sequence[str]) -> None:
     """
     start = time.monotonic()
     kind = "model" if is_model(config.directory) else "dataset"
-    store = open_store(config.target, config.private, kind)
+    store = open_store(config.target, private=config.private, kind=kind)
     release = model_release(config) if kind == "model" else dataset_release(config)
     files = release.files
     stored = store.list_files(files)
@@ -46,14 +45,16 @@ def run(config: PublishOptions, beam_args: Sequence[str]) -> None:
     foreign = sorted(name for name in stored if name not in {*names, ".gitattributes"} and not release.is_ours(name))
     if foreign and release.mark not in stored and not config.target.startswith("hf://"):
         raise UsageError(f"--to={config.target} holds something else ({foreign[0]}): name an empty or a new place")
-    sending = differing(files, stored)
+    sending = [file for file in files if not stored.get(file.name)]
     old = sorted({name for name in stored if release.is_ours(name)} - names)
     print("\n".join([*plan_lines(config.target, files, sending, old), *release.notes]))
     if config.dry_run:
         print("next: the same command without --dry_run")
         return
     if sending or old:
-        send(store, sending, old)
+        with Progress() as progress:
+            progress.begin("publish", sum(file.size for file in sending))
+            store.update(sending, old, lambda file, amount: progress.advance("publish", amount))
     print(f"{len(sending)} files sent, {spent(start)}")
     print(f"published: {web_address(config.target, kind)}")
 
@@ -62,7 +63,7 @@ class Release(NamedTuple):
     """What is published.
 
     Attributes:
-        files: in the order in which they are sent.
+        files: the files, in the order in which they are sent.
         is_ours: whether a file that the target has and the release has not is of an earlier release, to be removed.
         mark: the file by which an earlier release is recognised.
         notes: lines to print.
@@ -127,8 +128,7 @@ def release_files(release: Dataset) -> list[ReleaseFile]:
     """Return the files of a release in the order in which they are sent: shards, descriptions, manifest."""
     shards = [
         ReleaseFile(shard["path"], f"{release.directory}/{shard['path']}", shard["bytes"], shard["sha256"])
-        for config in release.manifest["configs"].values()
-        for shard in config["shards"]
+        for shard in release.entries()
     ]
     others = []
     for name in (CROISSANT, CARD, MANIFEST):
@@ -148,12 +148,3 @@ def plan_lines(
         *(f"{'':9}  {name}  (of an earlier release, to be removed)" for name in old),
         f"{size(sum(file.size for file in sending)):>9}  to send, of {size(sum(file.size for file in files))}",
     ]
-
-
-def send(store: Store, sending: Sequence[ReleaseFile], old: Sequence[str]) -> None:
-    """Send files in their order, and then remove old ones: until the manifest is sent, the old one is complete."""
-    name = "publish"
-    with closing(store), Progress() as progress:
-        progress.begin(name, sum(file.size for file in sending))
-        store.upload(sending, lambda file, amount: progress.advance(name, amount))
-        store.remove(old)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.option_groups import DryRun, Target
 from wikianchor.io.options import option, without_slash
 
 DESCRIPTION = """\
@@ -17,16 +19,12 @@ there already are not sent again. The release is first written to a directory, w
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishOptions:
+class PublishOptions(DryRun, Target):
     """Options of the command `publish`."""
 
+    FIRST: ClassVar[tuple[str, ...]] = ("directory", "target", "release", "private", "dry_run")
+
     directory: str = option(positional=True, help="a dataset, or a trained model", parse=without_slash)
-    target: str = option(
-        flag="to",
-        metavar="PLACE",
-        help="hf://user/name, gs://bucket/name, s3://bucket/name or a directory",
-        parse=without_slash,
-    )
     release: str = option(
         "",
         metavar="DIR",
@@ -35,15 +33,14 @@ class PublishOptions:
         parse=without_slash,
     )
     by_language: bool = option(
-        True, help="add a config for each language; rows of a shuffled dataset are written once more for that"
+        default=True, help="add a config for each language; rows of a shuffled dataset are written once more for that"
     )
     license: str = option("", help="licence of a model, by its name on the Hub", unset="as its card says")
     datasets: tuple[str, ...] = option((), metavar="NAMES", help="what a model was trained on: user/name on the Hub")
     scores: str = option(
         "", metavar="DIR", help="output of `wikianchor evaluate`, for the card of a model", parse=without_slash
     )
-    private: bool = option(False, help="make a new repository of the Hub private")
-    dry_run: bool = option(False, help="make the release, show what would be sent, send nothing")
+    private: bool = option(default=False, help="make a new repository of the Hub private")
 
     def completed(self) -> PublishOptions:
         """Return the options with the directory of the release.

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 from pyarrow import fs
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.storage import READ_BYTES, filesystem, is_local, make_parent, reading, replacing, writing
+from wikianchor.io.storage import READ_BYTES, checksum, filesystem, is_local, make_parent, reading, replacing, writing
 
-# The sha256 of each object, by the checksum that its store has, which is of another kind in each store.
-RECORD = "_published.json"
 # Of a directory: the file that is being written.
 TEMPORARY = "_published.new"
-# Seconds between two writes of the record.
-RECORD_SECONDS = 1.0
-# Checksums that are requested at the same time.
-REQUESTS = 8
-# Metadata with the checksum of an object: of GCS, of S3.
-_CHECKSUMS = ("md5Hash", "etag", "ETag")
-# Files of one commit to the Hub. After an interruption the files that are committed are not sent again.
-COMMIT_FILES = 16
 # Seconds: for which the first request to the Hub is repeated, of the first pause, and until a connection is given up.
 REACH_SECONDS, FIRST_WAIT, REACH_TIMEOUT = 3.5, 1.0, 10.0
 # Characters of an error of the Hub that are shown.
@@ -49,24 +35,16 @@ class ReleaseFile:
 class Store(Protocol):
     """A place that releases are published to."""
 
-    def list_files(self, files: Sequence[ReleaseFile]) -> dict[str, tuple[int, str]]:
-        """Return the size and the checksum of each file of the store, by name.
+    def list_files(self, files: Sequence[ReleaseFile]) -> dict[str, bool]:
+        """Return the names of the files in the store, and whether each is the file of that name among `files`."""
 
-        The checksum is a sha256, "git:" and the id of a blob, or "" where it is unknown. It is needed only for files
-        with the name and the size of one of `files`.
-        """
-
-    def upload(self, files: Sequence[ReleaseFile], sent: Callable[[ReleaseFile, int], None]) -> None:
-        """Upload files; `sent` is called with the number of bytes that were sent."""
-
-    def remove(self, names: Sequence[str]) -> None:
-        """Remove files."""
-
-    def close(self) -> None:
-        """Write what is not written yet."""
+    def update(
+        self, files: Sequence[ReleaseFile], old: Sequence[str], sent: Callable[[ReleaseFile, int], None]
+    ) -> None:
+        """Upload files in their order, and then remove old ones; `sent` is called with the number of bytes sent."""
 
 
-def open_store(target: str, private: bool, kind: str) -> Store:
+def open_store(target: str, *, private: bool, kind: str) -> Store:
     """Return the store of an address.
 
     Args:
@@ -79,117 +57,55 @@ def open_store(target: str, private: bool, kind: str) -> Store:
         UsageError: the address is of no known kind.
     """
     if target.startswith("hf://"):
-        return Hub(target, private, kind)
+        return Hub(target, private=private, kind=kind)
     if not is_local(target) and not re.match(r"(gs|s3|hdfs|file)://.", target):
         raise UsageError(f"--to={target}: write it like hf://user/name, gs://bucket/name, s3://bucket/name or a path")
     return Bucket(target)
 
 
 class Bucket:
-    """A directory of a filesystem of pyarrow.
-
-    Where the store has a checksum of each object, an object counts as sent if its checksum is the one in the record;
-    any other file is read and hashed. The record alone proves nothing.
-    """
+    """A directory of a filesystem of pyarrow. Files of the size of one that is published are read and hashed."""
 
     def __init__(self, target: str) -> None:
         self._target = target.rstrip("/")
         self._files, self._inner = filesystem(self._target)
-        self._is_unwritten, self._written = False, -math.inf
 
-    def list_files(self, files: Sequence[ReleaseFile]) -> dict[str, tuple[int, str]]:
+    def list_files(self, files: Sequence[ReleaseFile]) -> dict[str, bool]:
         with reading(self._target):
             infos = self._files.get_file_info(fs.FileSelector(self._inner, allow_not_found=True, recursive=True))
         sizes = {info.path[len(self._inner) + 1 :]: info.size for info in infos if info.type == fs.FileType.File}
-        for name in (RECORD, TEMPORARY):
-            sizes.pop(name, None)
-        known = self._record
-        same_size = [file.name for file in files if sizes.get(file.name) == file.size]
-        with ThreadPoolExecutor(REQUESTS) as pool:
-            digests = dict(zip(same_size, pool.map(lambda name: self._sha256(name, known), same_size), strict=True))
-        return {name: (size, digests.get(name, "")) for name, size in sizes.items()}
+        sizes.pop(TEMPORARY, None)
+        released = {file.name: file for file in files}
+        return {
+            name: (file := released.get(name)) is not None and size == file.size and self._sha256(name) == file.sha256
+            for name, size in sizes.items()
+        }
 
-    def _sha256(self, name: str, known: Mapping[str, Any]) -> str:
-        """Return the sha256 of a file of the store, or "" where the record does not have it."""
-        if not (checksum := self._checksum(name)):
-            return self._hash(name)
-        entry = known.get(name)
-        return str(entry.get("sha256")) if isinstance(entry, dict) and entry.get("checksum") == checksum else ""
+    def _sha256(self, name: str) -> str:
+        return checksum(f"{self._target}/{name}", "sha256")
 
-    def _checksum(self, name: str) -> str:
-        """Return the checksum that the store has of an object, or "" where it has none."""
-        with reading(f"{self._target}/{name}"), self._files.open_input_file(f"{self._inner}/{name}") as stream:
-            metadata = stream.metadata()
-        for key in _CHECKSUMS:
-            if checksum := metadata.get(key, metadata.get(key.encode())):
-                return f"{key} {checksum.decode() if isinstance(checksum, bytes) else checksum}"
-        return ""
-
-    def _hash(self, name: str) -> str:
-        """Return the sha256 of a file of the store, by reading it."""
-        digest = hashlib.sha256()
-        with reading(f"{self._target}/{name}"), self._files.open_input_file(f"{self._inner}/{name}") as stream:
-            while data := stream.read(READ_BYTES):
-                digest.update(data)
-        return digest.hexdigest()
-
-    @cached_property
-    def _record(self) -> dict[str, Any]:
-        path = f"{self._inner}/{RECORD}"
-        with reading(self._target):
-            if self._files.get_file_info(path).type != fs.FileType.File:
-                return {}
-            with self._files.open_input_stream(path) as stream:
-                text = stream.read()
-        try:
-            record = json.loads(text)
-        except ValueError:
-            # The record only saves time: without it every file is sent again.
-            return {}
-        return record if isinstance(record, dict) else {}
-
-    def _note(self, name: str, sha256: str | None) -> None:
-        """Record the sha256 of a file of the store, or None where it is removed."""
-        checksum = self._checksum(name) if sha256 is not None else ""
-        entry = {"sha256": sha256, "checksum": checksum} if checksum else None
-        if self._record.get(name) == entry:
-            return
-        if entry is None:
-            del self._record[name]
-        else:
-            self._record[name] = entry
-        self._is_unwritten = True
-        if time.monotonic() - self._written >= RECORD_SECONDS:
-            self.close()
-
-    def upload(self, files: Sequence[ReleaseFile], sent: Callable[[ReleaseFile, int], None]) -> None:
+    def update(
+        self, files: Sequence[ReleaseFile], old: Sequence[str], sent: Callable[[ReleaseFile, int], None]
+    ) -> None:
         for file in files:
-            path, digest = f"{self._inner}/{file.name}", hashlib.sha256()
-            with writing(f"{self._target}/{file.name}", "--to"):
-                make_parent(self._files, path)
-                with (
-                    open(file.path, "rb") as source,
-                    replacing(self._files, path, f"{self._inner}/{TEMPORARY}") as stream,
-                ):
-                    while data := source.read(READ_BYTES):
-                        stream.write(data)
-                        digest.update(data)
-                        sent(file, len(data))
-                    check_sent(file, digest.hexdigest())
-            self._note(file.name, file.sha256)
-
-    def remove(self, names: Sequence[str]) -> None:
-        for name in names:
+            self._upload(file, sent)
+        for name in old:
             with writing(f"{self._target}/{name}", "--to"):
                 self._files.delete_file(f"{self._inner}/{name}")
-            self._note(name, None)
 
-    def close(self) -> None:
-        if self._is_unwritten:
-            text = json.dumps(self._record, sort_keys=True)
-            with writing(self._target, "--to"), self._files.open_output_stream(f"{self._inner}/{RECORD}") as stream:
-                stream.write(text.encode())
-            self._is_unwritten, self._written = False, time.monotonic()
+    def _upload(self, file: ReleaseFile, sent: Callable[[ReleaseFile, int], None]) -> None:
+        path, digest = f"{self._inner}/{file.name}", hashlib.sha256()
+        with writing(f"{self._target}/{file.name}", "--to"):
+            make_parent(self._files, path)
+            with (
+                open(file.path, "rb") as source,
+                replacing(self._files, path, f"{self._inner}/{TEMPORARY}") as stream,
+            ):
+                while data := source.read(READ_BYTES):
+                    stream.write(data)
+                    digest.update(data)
+                    sent(file, len(data))
+                check_sent(file, digest.hexdigest())
 
 
 def check_sent(file: ReleaseFile, sha256: str) -> None:
@@ -215,7 +131,7 @@ def _network_errors() -> tuple[type[BaseException], ...]:
 class Hub:
     """A repository of the Hugging Face Hub. The token is the one that `hf auth login` keeps, or $HF_TOKEN."""
 
-    def __init__(self, target: str, private: bool, kind: str) -> None:
+    def __init__(self, target: str, *, private: bool, kind: str) -> None:
         match = re.fullmatch(rf"hf://(?:{kind}s/)?([\w.-]+/[\w.-]+)/?", target)
         if match is None:
             raise UsageError(f"--to={target}: write it like hf://user/name, the name of a {kind}")
@@ -272,7 +188,7 @@ class Hub:
                 f"hf://{self._repo}: the Hub cannot be reached ({reason}): run the same command again to go on"
             ) from error
 
-    def list_files(self, files: Sequence[ReleaseFile]) -> dict[str, tuple[int, str]]:
+    def list_files(self, files: Sequence[ReleaseFile]) -> dict[str, bool]:
         from huggingface_hub.errors import RepositoryNotFoundError
 
         def entries() -> list[Any]:
@@ -281,52 +197,38 @@ class Hub:
             except RepositoryNotFoundError:
                 return []
 
+        released = {file.name: file for file in files}
         return {
-            entry.path: (entry.size, entry.lfs.sha256 if entry.lfs else f"git:{entry.blob_id}")
+            entry.path: entry.path in released and _is_same(entry, released[entry.path])
             for entry in self._call(entries)
             if isinstance(entry, self._hub.RepoFile)
         }
 
-    def upload(self, files: Sequence[ReleaseFile], sent: Callable[[ReleaseFile, int], None]) -> None:
+    def update(
+        self, files: Sequence[ReleaseFile], old: Sequence[str], sent: Callable[[ReleaseFile, int], None]
+    ) -> None:
+        """Upload and remove files in one commit, so nobody sees half a release. Large files that an interrupted upload
+        has sent are not sent again."""
         self._call(
             lambda: self._api.create_repo(self._repo, repo_type=self._kind, private=self._private, exist_ok=True)
         )
-        for begin in range(0, len(files), COMMIT_FILES):
-            batch = files[begin : begin + COMMIT_FILES]
-            operations = [self._hub.CommitOperationAdd(file.name, file.path) for file in batch]
-            for file, operation in zip(batch, operations, strict=True):
-                check_sent(file, operation.upload_info.sha256.hex())
-            self._commit(operations, f"{batch[0].name} to {batch[-1].name}" if len(batch) > 1 else batch[0].name)
-            for file in batch:
-                sent(file, file.size)
-
-    def remove(self, names: Sequence[str]) -> None:
-        if names:
-            operations = [self._hub.CommitOperationDelete(name) for name in names]
-            self._commit(operations, "Files of an earlier release")
-
-    def close(self) -> None:
-        pass
-
-    def _commit(self, operations: Sequence[Any], message: str) -> None:
+        added = [self._hub.CommitOperationAdd(file.name, file.path) for file in files]
+        for file, operation in zip(files, added, strict=True):
+            check_sent(file, operation.upload_info.sha256.hex())
+        removed = [self._hub.CommitOperationDelete(name) for name in old]
         self._call(
-            lambda: self._api.create_commit(self._repo, operations, commit_message=message, repo_type=self._kind)
+            lambda: self._api.create_commit(
+                self._repo, [*added, *removed], commit_message="Publish with wikianchor", repo_type=self._kind
+            )
         )
+        for file in files:
+            sent(file, file.size)
 
 
-def differing(files: Sequence[ReleaseFile], stored: Mapping[str, tuple[int, str]]) -> list[ReleaseFile]:
-    """Return the files that a store does not have with the same content.
-
-    Args:
-        files: of the release.
-        stored: what `Store.list_files` returns.
-    """
-    return [file for file in files if not _is_stored(file, *stored.get(file.name, (-1, "")))]
-
-
-def _is_stored(file: ReleaseFile, size: int, checksum: str) -> bool:
-    if size != file.size or not checksum.startswith("git:"):
-        return (size, checksum) == (file.size, file.sha256)
+def _is_same(entry: Any, file: ReleaseFile) -> bool:
+    """Return whether a file of the Hub has the bytes of a local one."""
+    if entry.size != file.size or entry.lfs:
+        return (entry.size, entry.lfs and entry.lfs.sha256) == (file.size, file.sha256)
     with reading(file.path), open(file.path, "rb") as stream:
         blob = hashlib.sha1(b"blob %d\0" % file.size + stream.read(), usedforsecurity=False).hexdigest()
-    return checksum == f"git:{blob}"
+    return bool(entry.blob_id == blob)

@@ -117,10 +117,10 @@ def plan(config: ReleaseOptions, recipe: dict[str, Any]) -> list[Step]:
     steps = []
     for name in wanted:
         command = paths[name]
-        place = 2 if name == "train" else 1
+        words = 2 if name == "train" else 1
         has_table = name in recipe
         if not has_table and name in ("download", "evaluate"):
             raise UsageError(f"{config.recipe}: has no table [{name}], and no --steps that leave it out")
         flags = [f"--config={config.recipe}"] if has_table else []
-        steps.append(Step(name, [*command[:place], *flags, *command[place:]]))
+        steps.append(Step(name, [*command[:words], *flags, *command[words:]]))
     return steps

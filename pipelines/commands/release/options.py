@@ -6,36 +6,34 @@ from dataclasses import dataclass
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import did_you_mean
-from wikianchor.io.options import option, without_slash
+from wikianchor.io.option_groups import DryRun, Output, Target
+from wikianchor.io.options import option
+from wikianchor.pipelines.wikimedia.options import DumpPaths
 
 DESCRIPTION = """\
 Make and publish a model by one command: download the dumps, build the pairs, train, evaluate, and publish the model
-with its scores in the card. Each step is a command of wikianchor, with the options of its table in the recipe. The same
-command, given again, continues where it stopped.
+with its scores in the card. Each step is a command of wikianchor, with the options of its table in the recipe; the last
+one, `wikianchor publish`, sends a dataset or a model that is there. With --dumps, a directory of dumps, nothing is
+downloaded. The same command, given again, continues where it stopped.
 """
 STEPS = ("download", "build", "train", "evaluate", "publish")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReleaseOptions:
+class ReleaseOptions(DryRun, Target, DumpPaths, Output):
     """Options of the command `release`."""
 
     recipe: str = option(
         positional=True,
         help="TOML file with tables of options: [download], [build], [train.ease], [evaluate], [publish]",
     )
-    output: str = option(
-        metavar="DIR", help="local directory of dumps/, data/, model/ and scores/", parse=without_slash
-    )
-    target: str = option(
-        "", flag="to", metavar="PLACE", help="hf://user/name, gs://bucket/name, s3://bucket/name or a directory"
-    )
-    dumps: str = option("", help="directory of dumps that are there, in place of the download", parse=without_slash)
+    target: str = ""
+    # A directory of dumps that are there, in place of the download.
+    dumps: str = ""
     evaluation: str = option(
         "", metavar="DIR", help="directory of evaluation sets, for the scores and to choose the best weights"
     )
     steps: tuple[str, ...] = option(STEPS, help="the steps to do, with commas")
-    dry_run: bool = option(False, help="check all options, and print the commands without running them")
 
     def completed(self) -> ReleaseOptions:
         """Check the steps, and the options that they need.

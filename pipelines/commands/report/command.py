@@ -42,7 +42,7 @@ def _report(config: ReportOptions) -> None:
     dropped = {
         dataset.directory: dropped_sentences(dataset, config.dumps)
         for dataset in datasets
-        if config.dumps is not None and dataset.manifest["dataset"] == "sentences"
+        if config.dumps and dataset.name == "sentences"
     }
     page = report_page(datasets, dropped, config.seed)
     with writing(config.html, "--html"):

@@ -27,7 +27,7 @@ def dropped_sentences(dataset: Dataset, dumps: str) -> list[tuple[str, str, int,
     Raises:
         InputError: the dump is not there or cannot be read.
     """
-    options = dataset.manifest["options"]
+    options = dataset.options
     paths = newest_dump(classify_files(list_files(dumps))[0].get(options["wiki"], ()))
     if not paths:
         raise InputError(f"--dumps={dumps} has no dump of {options['wiki']}")

@@ -33,14 +33,14 @@ def figures_of(dataset: Dataset, datasets: Sequence[Dataset], seed: int) -> Figu
         datasets: those beside it, which have the labels of types.
         seed: decides which rows are shown.
     """
-    name = dataset.manifest["dataset"]
+    name = dataset.name
     if name == "sentences":
         return _sentences(dataset)
     if name == "entities":
         return _entities(dataset)
     if name == "pairs":
         return _pairs(dataset, made_from(dataset, datasets))
-    samples = [SampledRows(config, sample(dataset, config, ROWS, seed)) for config in dataset.manifest["configs"]]
+    samples = [SampledRows(config, sample(dataset, config, ROWS, seed)) for config in dataset.configs]
     return Figures(samples=[rows for rows in samples if rows.rows])
 
 
@@ -107,7 +107,7 @@ def _pairs(dataset: Dataset, inputs: Sequence[Dataset]) -> Figures:
             histogram(pool_bins(types, pools), "Pools of hard negatives", "rows by entities of the type, at most"),
         ],
         [
-            _items("Types of the entities", "type", top, labels, total, pools),
+            _items("Types of the entities", "type", top, labels, total=total, pools=pools),
             _table("How types were found", "route", routes.most_common(), total),
             _items("Entities linked most often", "entity", most[:TOP], labels, int(counts.sum())),
         ],

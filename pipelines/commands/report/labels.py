@@ -28,13 +28,13 @@ def labels_of(datasets: Iterable[Dataset], qids: Collection[int]) -> Labels:
     labels = Labels()
     wanted = np.array(sorted(qids), np.int64)
     for dataset in datasets:
-        if dataset.manifest["dataset"] == "entities":
-            order = {language: rank for rank, language in enumerate(dataset.manifest["options"].get("labels", ()))}
+        if dataset.name == "entities":
+            order = {language: rank for rank, language in enumerate(dataset.options.get("labels", ()))}
             for row in _rows(dataset, "labels", wanted):
                 best = min(row["labels"], key=lambda label: order.get(label["language"], len(order)), default=None)
                 if best:
                     labels.setdefault(row["qid"], best["text"])
-        elif dataset.manifest["dataset"] == "pairs":
+        elif dataset.name == "pairs":
             labels |= {row["qid"]: row["label"] for row in _rows(dataset, "label", wanted) if row["label"]}
     return labels
 

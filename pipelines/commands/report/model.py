@@ -33,10 +33,10 @@ class Counts:
     """A table of counts: bars on the page, one line on the terminal.
 
     Attributes:
-        title: of the table.
+        title: the title.
         names: heading of the column of names.
         rows: (name, count, note), in the order in which they are shown.
-        total: of which the shares are.
+        total: the number that shares are shares of.
         line: the same on the terminal, "" for a table of the page alone.
     """
 
@@ -61,7 +61,7 @@ class Grid:
     """A table with a row for each wiki, and before them one for all if there are several.
 
     Attributes:
-        title: of the table.
+        title: the title.
         note: a sentence below the title.
         counts: headings of the counts.
         parts: headings of the parts, which are shown as shares.
@@ -105,8 +105,8 @@ class Product:
     """What a build is for: pairs, or the sentences of some wikis where there are no pairs.
 
     Attributes:
-        title: with the main number.
-        directory: of the dataset; "" for several datasets.
+        title: the title, with the main number.
+        directory: that of the dataset; "" for several datasets.
         totals: (number, what it counts).
         examples: sampled pairs.
         outcomes: what became of the links of each wiki.
@@ -129,7 +129,7 @@ class Summary:
 
     Attributes:
         title: name of the dataset, and its wiki where it has one.
-        directory: of the dataset.
+        directory: that of the dataset.
         blocks: lines of text, and tables of counts.
     """
 

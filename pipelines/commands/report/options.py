@@ -5,19 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.options import option, without_slash
+from wikianchor.io.option_groups import Seed
+from wikianchor.io.options import option
+from wikianchor.pipelines.wikimedia.options import BuiltDirectory, DumpPaths
+
+DESCRIPTION = """\
+Print what is in a dataset, or in the output of a build, or write it as one HTML page. With --dumps the page also shows
+sentences of these dumps that were dropped, with the reasons.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportOptions:
+class ReportOptions(Seed, DumpPaths, BuiltDirectory):
     """Options of the command `report`."""
 
-    directory: str = option(positional=True, help="a dataset, or the output of build", parse=without_slash)
+    dumps: str = ""
     html: str | None = option(None, metavar="FILE", help="write the report as one page that needs no network")
-    dumps: str | None = option(
-        None, metavar="PATHS", help="for the page: show sentences of these dumps that were dropped"
-    )
-    seed: int = option(42, help="seed of the examples")
 
     def completed(self) -> ReportOptions:
         """Check that the options go together.
@@ -25,6 +28,6 @@ class ReportOptions:
         Raises:
             UsageError: they do not.
         """
-        if self.dumps is not None and self.html is None:
+        if self.dumps and self.html is None:
             raise UsageError(f"--dumps={self.dumps} is for the page: name it with --html=FILE")
         return self

@@ -50,7 +50,7 @@ class Section:
     Attributes:
         summary: its lines and tables.
         extent: its rows and its size, in words.
-        wiki: of a dataset of sentences, else "".
+        wiki: the wiki of a dataset of sentences, else "".
         figures: charts, more tables and rows.
         dropped: sentences that are not in it.
         ledger: as JSON, of a dataset whose ledger has no tables.
@@ -70,13 +70,13 @@ def report_page(datasets: Sequence[Dataset], dropped: Mapping[str, Dropped], see
     """Return the page of some datasets, UTF-8.
 
     Args:
-        datasets: in the order of a build.
-        dropped: by directory of a dataset of sentences, sentences that are not in it.
+        datasets: the datasets, in the order of a build.
+        dropped: sentences that are not in a dataset of sentences, by its directory.
         seed: decides which rows are shown.
     """
     sections = [_section(dataset, datasets, dropped.get(dataset.directory, ()), seed) for dataset in datasets]
     products = products_of(datasets, seed)
-    names = dict.fromkeys(str(dataset.manifest["dataset"]) for dataset in datasets)
+    names = dict.fromkeys(dataset.name for dataset in datasets)
     return render(products[0].title if len(products) == 1 else ", ".join(names), products, sections)
 
 
@@ -133,18 +133,16 @@ def _cell(row: Mapping[str, Any], column: str) -> str:
 
 
 def _section(dataset: Dataset, datasets: Sequence[Dataset], dropped: Dropped, seed: int) -> Section:
-    summary, manifest = summarize(dataset), dataset.manifest
     figures = figures_of(dataset, datasets, seed)
-    main = manifest["configs"].get(manifest["dataset"]) or next(iter(manifest["configs"].values()))
-    ledger = json.dumps(manifest["ledger"], ensure_ascii=False, indent=1) if figures.samples else ""
+    main = dataset.configs.get(dataset.name) or next(iter(dataset.configs.values()))
     return Section(
-        summary,
-        f"{main['rows']:,} rows, {_bytes(main)}",
-        str(manifest["options"].get("wiki") or ""),
-        figures,
-        dropped,
-        ledger,
-        _provenance(dataset),
+        summary=summarize(dataset),
+        extent=f"{main['rows']:,} rows, {_bytes(main)}",
+        wiki=dataset.wiki,
+        figures=figures,
+        dropped=dropped,
+        ledger=json.dumps(dataset.ledger, ensure_ascii=False, indent=1) if figures.samples else "",
+        provenance=_provenance(dataset),
     )
 
 

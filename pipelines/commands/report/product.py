@@ -40,8 +40,8 @@ def products_of(datasets: Sequence[Dataset], seed: int, coverage: bool = True) -
         seed: decides which pairs are shown.
         coverage: read all pairs to count their entities and types.
     """
-    sentences = [dataset for dataset in datasets if dataset.manifest["dataset"] == "sentences"]
-    pairs = [dataset for dataset in datasets if dataset.manifest["dataset"] == "pairs"]
+    sentences = [dataset for dataset in datasets if dataset.name == "sentences"]
+    pairs = [dataset for dataset in datasets if dataset.name == "pairs"]
     if not pairs and sentences:
         return [_of_sentences(sentences)]
     return [_of_pairs(dataset, made_from(dataset, datasets), seed, coverage) for dataset in pairs]
@@ -50,7 +50,7 @@ def products_of(datasets: Sequence[Dataset], seed: int, coverage: bool = True) -
 def made_from(pairs: Dataset, datasets: Iterable[Dataset]) -> list[Dataset]:
     """Return those datasets that a dataset of pairs was made from, by the checksums in its manifest."""
     inputs = {source.get("sha256") for source in pairs.manifest["inputs"]}
-    of_interest = (dataset for dataset in datasets if dataset.manifest["dataset"] in ("sentences", "entities"))
+    of_interest = (dataset for dataset in datasets if dataset.name in ("sentences", "entities"))
     return [dataset for dataset in of_interest if fingerprint(dataset) in inputs]
 
 
@@ -64,17 +64,17 @@ def _of_sentences(sentences: Sequence[Dataset]) -> Product:
         (_size(sentences), "Parquet"),
     ]
     return Product(
-        f"{rows:,} sentences from {_wikis(buckets)}",
-        sentences[0].directory if len(sentences) == 1 else "",
-        totals,
-        _outcomes(buckets, "in kept sentences"),
-        _funnels(ledgers, buckets, "links in kept sentences"),
+        title=f"{rows:,} sentences from {_wikis(buckets)}",
+        directory=sentences[0].directory if len(sentences) == 1 else "",
+        totals=totals,
+        outcomes=_outcomes(buckets, "in kept sentences"),
+        funnels=_funnels(ledgers, buckets, "links in kept sentences"),
     )
 
 
 def _of_pairs(pairs: Dataset, inputs: Sequence[Dataset], seed: int, coverage: bool) -> Product:
-    kept = pairs.manifest["ledger"]["links"]
-    ledgers = _ledgers(dataset for dataset in inputs if dataset.manifest["dataset"] == "sentences")
+    kept = pairs.ledger["links"]
+    ledgers = _ledgers(dataset for dataset in inputs if dataset.name == "sentences")
     # Without the sentences of every wiki, the report begins with the links in kept sentences.
     ledgers = ledgers if ledgers.keys() >= kept.keys() else {}
     buckets = {
@@ -90,21 +90,21 @@ def _of_pairs(pairs: Dataset, inputs: Sequence[Dataset], seed: int, coverage: bo
     columns = [qid for qid, _ in top.most_common(TYPES + 1) if qid >= 0][:TYPES]
     shown = {qid for row in rows for qid in (row["entity_qid"], *row["hard_negative_qids"], row["type_qid"] or 0)}
     labels = labels_of([*inputs, pairs], shown | set(columns))
-    number, negatives = pairs.rows("pairs"), pairs.manifest["options"].get("negatives", 0)
+    number, negatives = pairs.rows("pairs"), pairs.options.get("negatives", 0)
     return Product(
-        f"{number:,} pairs from {_wikis(kept)}",
-        pairs.directory,
-        [
+        title=f"{number:,} pairs from {_wikis(kept)}",
+        directory=pairs.directory,
+        totals=[
             (f"{number:,}", "pairs"),
             *([(f"{_different(linked):,}", "linked entities")] if coverage else []),
             (f"{len(kept):,}", "wiki" if len(kept) == 1 else "wikis"),
             (f"{negatives:,}", "hard negative per pair" if negatives == 1 else "hard negatives per pair"),
             (_size([pairs]), "Parquet"),
         ],
-        _outcomes(buckets, "pairs"),
-        _funnels(ledgers, buckets, "pairs"),
-        [_example(row, labels) for row in rows],
-        [_frequency_grid(list(kept), frequency, linked), _type_grid(list(kept), types, columns, labels)]
+        outcomes=_outcomes(buckets, "pairs"),
+        funnels=_funnels(ledgers, buckets, "pairs"),
+        examples=[_example(row, labels) for row in rows],
+        coverage=[_frequency_grid(list(kept), frequency, linked), _type_grid(list(kept), types, columns, labels)]
         if coverage
         else [],
     )
@@ -115,13 +115,12 @@ def _wikis(wikis: Collection[str]) -> str:
 
 
 def _size(datasets: Iterable[Dataset]) -> str:
-    configs = (config for dataset in datasets for config in dataset.manifest["configs"].values())
-    return size(sum(shard["bytes"] for config in configs for shard in config["shards"]))
+    return size(sum(shard["bytes"] for dataset in datasets for shard in dataset.entries()))
 
 
 def _ledgers(sentences: Iterable[Dataset]) -> dict[str, Mapping[str, Mapping[str, int]]]:
     """Return the ledgers of datasets of sentences by wiki."""
-    return {wiki_of(dataset): dataset.manifest["ledger"].get(wiki_of(dataset), {}) for dataset in sentences}
+    return {wiki_of(dataset): dataset.ledger.get(wiki_of(dataset), {}) for dataset in sentences}
 
 
 def _without(buckets: Mapping[str, int], name: str) -> Counter[str]:
@@ -144,8 +143,14 @@ def _outcomes(buckets: Mapping[str, Mapping[str, int]], kept: str) -> Grid:
         GridRow(wiki, [counts.total()], [counts[name] for name in columns], counts.total())
         for wiki, counts in grouped.items()
     ]
-    note = "Every link ends in one column. The ledger of each dataset below has the reasons."
-    return Grid("What became of the links", note, ["links"], [*columns], 1, _with_total(rows))
+    return Grid(
+        title="What became of the links",
+        note="Every link ends in one column. The ledger of each dataset below has the reasons.",
+        counts=["links"],
+        parts=[*columns],
+        kept=1,
+        rows=_with_total(rows),
+    )
 
 
 def _with_total(rows: list[GridRow]) -> list[GridRow]:
@@ -249,9 +254,14 @@ def _frequency_grid(wikis: Sequence[str], frequency: Counter[tuple[str, int]], l
     if len(rows) > 1:
         # Wikis share entities.
         rows[0] = rows[0]._replace(counts=[_different(linked)])
-    names = FREQUENCIES[: len(bins)]
-    note = "Pairs by the number of links to their entity in all wikis; and the different entities of each wiki."
-    return Grid("How frequent the entities are", note, ["linked entities"], [*names], len(bins), rows)
+    return Grid(
+        title="How frequent the entities are",
+        note="Pairs by the number of links to their entity in all wikis; and the different entities of each wiki.",
+        counts=["linked entities"],
+        parts=[*FREQUENCIES[: len(bins)]],
+        kept=len(bins),
+        rows=rows,
+    )
 
 
 def _type_grid(
@@ -275,8 +285,14 @@ def _type_grid(
         names.pop(index)
         for row in rows:
             row.parts.pop(index)
-    note = "Pairs by the type that the entity and its hard negatives share; and the different types of each wiki."
-    return Grid("Which types the entities have", note, ["types"], names, len(names), rows)
+    return Grid(
+        title="Which types the entities have",
+        note="Pairs by the type that the entity and its hard negatives share; and the different types of each wiki.",
+        counts=["types"],
+        parts=names,
+        kept=len(names),
+        rows=rows,
+    )
 
 
 def _different_wikis(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -292,14 +308,14 @@ def _different_wikis(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any
 def _example(row: Mapping[str, Any], labels: Labels) -> PairExample:
     text, start, end = row["text"], row["mention_start"], row["mention_end"]
     return PairExample(
-        text[:start],
-        text[start:end],
-        text[end:],
-        labels.item(row["entity_qid"]),
-        [labels.item(qid) for qid in row["hard_negative_qids"]],
-        labels.item(row["type_qid"]) if row["type_qid"] else None,
-        row["type_route"],
-        row["wiki"],
-        row["title"],
-        row["rev_id"],
+        before=text[:start],
+        mention=text[start:end],
+        after=text[end:],
+        entity=labels.item(row["entity_qid"]),
+        negatives=[labels.item(qid) for qid in row["hard_negative_qids"]],
+        kind=labels.item(row["type_qid"]) if row["type_qid"] else None,
+        route=row["type_route"],
+        wiki=row["wiki"],
+        title=row["title"],
+        rev_id=row["rev_id"],
     )

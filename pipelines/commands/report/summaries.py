@@ -22,7 +22,7 @@ def ledger(title: str, lead: str, dataset: str, buckets: Mapping[str, int]) -> C
     """Return a ledger as a table: what was kept comes first, then the largest bucket.
 
     Args:
-        title: of the table.
+        title: the title of the table.
         lead: what the line on the terminal says before the buckets.
         dataset: a key of `reasons.FLAGS`, or "prose" for the sentences of pages.
         buckets: counts by name; "seen" is their sum.
@@ -49,8 +49,8 @@ def summarize(dataset: Dataset) -> Summary:
     path = f"{dataset.directory}/{MANIFEST}"
     if problem := next(manifest_problems(dataset.manifest), None):
         raise InputError(f"{dataset.directory}/{problem}: build the dataset again")
-    name = str(dataset.manifest["dataset"])
-    wiki = dataset.manifest["options"].get("wiki")
+    name = dataset.name
+    wiki = dataset.options.get("wiki")
     try:
         blocks = list(_BLOCKS.get(name, _config_rows)(dataset))
     except (KeyError, AttributeError, TypeError) as error:
@@ -59,12 +59,12 @@ def summarize(dataset: Dataset) -> Summary:
 
 
 def _config_rows(dataset: Dataset) -> Iterator[str]:
-    for name, config in dataset.manifest["configs"].items():
+    for name, config in dataset.configs.items():
         yield f"{name}: {config['rows']:,} rows"
 
 
 def _sentences(dataset: Dataset) -> Iterator[str | Counts]:
-    for wiki, counts in dataset.manifest["ledger"].items():
+    for wiki, counts in dataset.ledger.items():
         pages, sentences, links = (counts.get(name, {}) for name in ("pages", "sentences", "links"))
         yield _pages(wiki, pages)
         kept = f"sentences: {sentences.get('kept', 0):,} kept; dropped"
@@ -127,7 +127,7 @@ def _templates(lost: int, sentences: int, templates: Mapping[str, int]) -> Count
 
 
 def _entities(dataset: Dataset) -> Iterator[str | Counts]:
-    counts = dataset.manifest["ledger"]
+    counts = dataset.ledger
     lines = {"seen" if name == "lines" else name: number for name, number in counts["lines"].items()}
     lead = f"items: {dataset.rows('entities'):,} of {lines.get('seen', 0):,} lines; else"
     yield ledger("Lines of the dump", lead, "entities", lines)
@@ -137,23 +137,23 @@ def _entities(dataset: Dataset) -> Iterator[str | Counts]:
 def _pairs(dataset: Dataset) -> Iterator[str | Counts]:
     shards = len(dataset.shards("pairs"))
     yield f"{dataset.rows('pairs'):,} pairs in {shards} shards, {dataset.rows('entities'):,} entities in their table"
-    if dataset.manifest["options"].get("split"):
+    if dataset.options.get("split"):
         held_out = ", ".join(f"{dataset.rows(split_config('pairs', name)):,} pairs of {name}" for name in SPLITS[1:])
         yield f"held out, beside these of train: {held_out}"
-    for wiki, links in dataset.manifest["ledger"]["links"].items():
+    for wiki, links in dataset.ledger["links"].items():
         lead = f"{wiki}: {links.get('kept', 0):,} pairs of {links.get('seen', 0):,} links; else"
         yield ledger(f"Links of {wiki}", lead, "pairs", links)
     yield from dataset.shards("pairs")[:SHARDS_SHOWN]
 
 
 def _export(dataset: Dataset) -> Iterator[str | Counts]:
-    options = dataset.manifest["options"]
+    options = dataset.options
     shards = len(dataset.shards("export"))
     negatives = f"{options['negatives']} negatives ({options['negative']})" if options["negatives"] else "no negatives"
     texts = f"anchor ({options['anchor']}), positive ({options['positive']}), {negatives}"
     yield f"{dataset.rows('export'):,} rows in {shards} shards: {texts}"
-    for wiki, rows in dataset.manifest["ledger"]["rows"].items():
-        entities = dataset.manifest["ledger"]["entities"][wiki]
+    for wiki, rows in dataset.ledger["rows"].items():
+        entities = dataset.ledger["entities"][wiki]
         share = entities["kept"] / max(1, entities["seen"])
         lead = (
             f"{wiki}: {rows.get('kept', 0):,} rows of {rows.get('seen', 0):,} pairs, {share:.0%} of the entities; else"
@@ -162,7 +162,7 @@ def _export(dataset: Dataset) -> Iterator[str | Counts]:
 
 
 def _corpus(dataset: Dataset) -> Iterator[str | Counts]:
-    counts = dataset.manifest["ledger"]
+    counts = dataset.ledger
     words = counts["statistics"]
     mean = words["tokens"] / max(1, words["sentences"])
     yield f"{words['sentences']:,} sentences, {mean:.1f} tokens each on average, {words['unique_tokens']:,} different"
@@ -174,7 +174,7 @@ def _seen(title: str, dataset: str, buckets: Mapping[str, int]) -> Counts:
 
 
 def _negatives(dataset: Dataset) -> Iterator[str | Counts]:
-    counts = dataset.manifest["ledger"]
+    counts = dataset.ledger
     kept = counts["candidates"].get("kept", 0)
     yield f"{dataset.rows('negatives'):,} sentences with {kept:,} negatives"
     yield _seen("Sentences", "negatives", counts["sentences"])
@@ -182,9 +182,9 @@ def _negatives(dataset: Dataset) -> Iterator[str | Counts]:
 
 
 def _mewsc16(dataset: Dataset) -> Iterator[str | Counts]:
-    options = dataset.manifest["options"]
+    options = dataset.options
     yield f"mode {options['mode']}, topics of a page: {options['membership']}"
-    for language, counts in dataset.manifest["ledger"].items():
+    for language, counts in dataset.ledger.items():
         pages = counts["pages"]
         lead = f"{language}: {pages.get('kept', 0):,} of {pages.get('seen', 0):,} pages kept; else"
         yield ledger(f"Pages of {language}", lead, "mewsc16", pages)
@@ -194,24 +194,24 @@ def _mewsc16(dataset: Dataset) -> Iterator[str | Counts]:
 
 
 def _mentions(dataset: Dataset) -> Iterator[str | Counts]:
-    options = dataset.manifest["options"]
+    options = dataset.options
     thresholds = f"link probability {options['link_probability']}, commonness {options['commonness']}"
     candidates = f"{dataset.rows('candidates'):,} above {thresholds}"
     yield f"{dataset.rows('mentions'):,} pairs of a name and an item, {candidates}"
-    for wiki, links in dataset.manifest["ledger"]["links"].items():
+    for wiki, links in dataset.ledger["links"].items():
         lead = f"{wiki}: {links.get('kept', 0):,} of {links.get('seen', 0):,} links give a name; else"
         yield ledger(f"Links of {wiki}", lead, "mentions", links)
-        if regions := dataset.manifest["ledger"].get("regions", {}).get(wiki):
+        if regions := dataset.ledger.get("regions", {}).get(wiki):
             yield _by_region(f"Links of {wiki} that give a name", f"{wiki}: links that give a name", regions)
 
 
 def _interlanguage(dataset: Dataset) -> Iterator[str]:
-    for wiki, rows in dataset.manifest["ledger"]["rows"].items():
+    for wiki, rows in dataset.ledger["rows"].items():
         yield f"{wiki}: {listed('interlanguage', rows)}"
 
 
 def _templates_of_wiki(dataset: Dataset) -> Iterator[str]:
-    for wiki, kinds in dataset.manifest["ledger"]["templates"].items():
+    for wiki, kinds in dataset.ledger["templates"].items():
         yield f"{wiki}: {listed('templates', kinds)}"
 
 

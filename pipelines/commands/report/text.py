@@ -22,7 +22,7 @@ def print_report(datasets: Sequence[Dataset], seed: int = 42, coverage: bool = T
     """Print what datasets hold.
 
     Args:
-        datasets: in the order of a build.
+        datasets: the datasets, in the order of a build.
         seed: decides which pairs are shown.
         coverage: read all pairs to count their entities and types.
 
@@ -39,7 +39,7 @@ def print_report(datasets: Sequence[Dataset], seed: int = 42, coverage: bool = T
         for block in summary.blocks:
             if line := block if isinstance(block, str) else block.line:
                 print(f"  {line}")
-        for line in _ROWS.get(dataset.manifest["dataset"], _no_rows)(dataset):
+        for line in _ROWS.get(dataset.name, _no_rows)(dataset):
             print(f"  {line}")
 
 

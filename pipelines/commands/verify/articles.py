@@ -25,9 +25,9 @@ def read_articles(
     """Yield the id of each page asked for, and its row or None where the page is no candidate.
 
     Args:
-        dumps: of one Wikinews.
+        dumps: the dumps of one Wikinews.
         tables: paths of its SQL tables, by name.
-        options: of the dataset.
+        options: the options of the dataset.
         page_ids: the pages asked for.
 
     Raises:
@@ -42,7 +42,7 @@ def read_articles(
         allow_truncated=True,
         templates=options["templates"] == FROM_DUMP,
     )
-    whole = [Range(path, 0, file_size(path), True) for path in dumps]
+    whole = [Range(path, 0, file_size(path), last=True) for path in dumps]
     tasks = [news.NewsRange(order, wiki, part) for order, part in enumerate(whole)]
     with tempfile.TemporaryDirectory() as scratch:
         work = Workspace(scratch, scratch, "")

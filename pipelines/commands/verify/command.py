@@ -7,22 +7,29 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.manifests import read_dataset
 from wikianchor.io.rules import has_rules, stage_digest
 from wikianchor.io.storage import sha1
+from wikianchor.pipelines.commands.verify.derive_again import DERIVED, Sources, derive_again
+from wikianchor.pipelines.commands.verify.exported import compare_texts, sources_of
 from wikianchor.pipelines.commands.verify.ledger import check_ledger
 from wikianchor.pipelines.commands.verify.options import VerifyOptions
 from wikianchor.pipelines.commands.verify.rows import Tally, check_rows, check_schema, schema_of
 from wikianchor.pipelines.dataset.changes import RULES, difference, rules_of
+from wikianchor.pipelines.dataset.inputs import fingerprint
 from wikianchor.pipelines.dataset.integrity import file_problems
 from wikianchor.pipelines.dataset.manifest import manifest_problems
 from wikianchor.pipelines.dataset.reader import Dataset, finished_datasets
-
-if TYPE_CHECKING:
-    from wikianchor.pipelines.commands.verify.derive_again import Sources
+from wikianchor.pipelines.mewsc16.graph import table_of
+from wikianchor.pipelines.wikimedia.inventory import (
+    classify_files,
+    list_files,
+    newest_dump,
+    newest_wikidata,
+    page_props_wiki,
+)
 
 # Problems of one check that are printed.
 SHOWN = 20
@@ -35,12 +42,8 @@ def run(config: VerifyOptions, beam_args: Sequence[str]) -> None:
         InputError: a check fails, or there is no dataset.
     """
     directories = [dataset.directory for dataset in finished_datasets(config.directory)]
-    dumps: list[str] = []
-    if config.against is not None:
-        from wikianchor.pipelines.wikimedia.inventory import list_files
-
-        # Before the checks, which may take an hour.
-        dumps = list_files(config.against, "against")
+    # Before the checks, which may take an hour.
+    dumps = [] if config.against is None else list_files(config.against, "against")
     read_dataset(partial(_verify, config, dumps), *directories)
 
 
@@ -49,7 +52,7 @@ def _verify(config: VerifyOptions, dumps: Sequence[str]) -> None:
     datasets = finished_datasets(config.directory)
     failed = derived = 0
     for dataset in datasets:
-        print(f"\n{dataset.manifest['dataset']}  {dataset.directory}")
+        print(f"\n{dataset.name}  {dataset.directory}")
         failed += sum(_print_check(name, problems) for name, problems in _checks(dataset, datasets))
         if change := _other_rules(dataset):
             maker = dataset.manifest.get("made_with", {}).get("wikianchor", "an unknown version")
@@ -58,15 +61,15 @@ def _verify(config: VerifyOptions, dumps: Sequence[str]) -> None:
                 print(f"  --  accepted, and its rows not derived again: {problem}")
                 continue
             failed += _print_check("made by the rules of this program", [f"{problem}: build it again, or --keep_older"])
-        if dataset.manifest["dataset"] == "export" and not failed:
+        if dataset.name == "export" and not failed:
             failed += _compare_texts(dataset, config, datasets)
         if config.against is not None and not failed:
             has_failed, rows = _derive_again(dataset, config, dumps, datasets)
             failed += has_failed
             derived += rows
-    if config.against is not None and not failed and not derived and any(map(_is_derivable, datasets)):
-        problem = "none could be: are these the dumps it was made from?"
-        failed += _print_check("rows derived again", [problem])
+    nothing_derived = not derived and any(dataset.name in DERIVED for dataset in datasets)
+    if config.against is not None and not failed and nothing_derived:
+        failed += _print_check("rows derived again", ["none could be: are these the dumps it was made from?"])
     print()
     if failed:
         raise InputError(f"{config.directory}: {failed} checks failed: see above, and build what failed again")
@@ -84,34 +87,29 @@ def _print_check(name: str, problems: Iterable[str]) -> bool:
 def _checks(dataset: Dataset, datasets: Sequence[Dataset]) -> Iterator[tuple[str, Iterable[str]]]:
     """Yield the name and the problems of each check of a dataset. Each of the first three checks must pass for those
     after it to be possible."""
-    manifest = dataset.manifest
-    name = str(manifest["dataset"])
-    yield "manifest", (problems := list(manifest_problems(manifest)))
+    yield "manifest", (problems := list(manifest_problems(dataset.manifest)))
     if problems:
         return
-    configs = manifest["configs"].values()
-    shards = sum(len(config["shards"]) for config in configs)
-    yield f"files: {shards} shards, sha256 of every byte", (problems := list(file_problems(dataset)))
+    yield f"files: {len(dataset.entries())} shards, sha256 of every byte", (problems := list(file_problems(dataset)))
     if problems:
         return
-    is_known = schema_of(dataset, name) is not None
-    check = f"schema {manifest['schema_version']}" if is_known else "rows; the schema is not known here"
+    is_known = schema_of(dataset, dataset.name) is not None
+    check = f"schema {dataset.manifest['schema_version']}" if is_known else "rows; the schema is not known here"
     yield check, (problems := list(check_schema(dataset)))
     if problems:
         return
     if is_known:
         tally: Tally = Counter()
-        rows = sum(config["rows"] for config in configs)
-        yield f"rows: {rows:,}, each by itself", list(check_rows(dataset, tally))
+        yield f"rows: {sum(map(dataset.rows, dataset.configs)):,}, each by itself", list(check_rows(dataset, tally))
         yield "ledger", check_ledger(dataset, tally)
-    if any(isinstance(source.get("sha256"), str) for source in manifest["inputs"]):
+    if any(isinstance(source.get("sha256"), str) for source in dataset.manifest["inputs"]):
         yield "made from the datasets beside it", _changed_inputs(dataset, datasets)
 
 
 def _other_rules(dataset: Dataset) -> str:
     """Return how the rules that made a dataset differ from those of this program; "" where they are the same, or where
     this program has no such stage."""
-    name = str(dataset.manifest["dataset"])
+    name = dataset.name
     if not has_rules(name):
         return ""
     made_with = {RULES: digest} if (digest := rules_of(dataset.manifest)) else {}
@@ -121,14 +119,11 @@ def _other_rules(dataset: Dataset) -> str:
 def _changed_inputs(dataset: Dataset, datasets: Sequence[Dataset]) -> Iterator[str]:
     """Yield the inputs of a dataset that have been built again since. Where the directory has several builds of an
     input, one of them must be the one that was read."""
-    from wikianchor.pipelines.dataset.inputs import fingerprint
-
     for source in dataset.manifest["inputs"]:
         candidates = [
             other
             for other in datasets
-            if other.manifest["dataset"] == source.get("dataset")
-            and other.manifest["options"].get("wiki") == source.get("wiki")
+            if other.name == source.get("dataset") and other.options.get("wiki") == source.get("wiki")
         ]
         if candidates and all(fingerprint(other) != source.get("sha256") for other in candidates):
             yield f"{candidates[0].directory} has changed since: run the same build again"
@@ -136,8 +131,6 @@ def _changed_inputs(dataset: Dataset, datasets: Sequence[Dataset]) -> Iterator[s
 
 def _compare_texts(dataset: Dataset, config: VerifyOptions, datasets: Sequence[Dataset]) -> bool:
     """Compare texts of `export` with the datasets that they were taken from; return whether that failed."""
-    from wikianchor.pipelines.commands.verify.exported import compare_texts, sources_of
-
     sources = sources_of(dataset, datasets)
     if isinstance(sources, str):
         print(f"  --  texts not compared with their sources: its dataset of {sources} is not in {config.directory}")
@@ -146,19 +139,11 @@ def _compare_texts(dataset: Dataset, config: VerifyOptions, datasets: Sequence[D
     return _print_check(f"texts compared with {' and '.join(sorted(sources))}: {compared:,} rows", problems)
 
 
-def _is_derivable(dataset: Dataset) -> bool:
-    from wikianchor.pipelines.commands.verify.derive_again import DERIVED
-
-    return dataset.manifest["dataset"] in DERIVED
-
-
 def _derive_again(
     dataset: Dataset, config: VerifyOptions, dumps: Sequence[str], datasets: Sequence[Dataset]
 ) -> tuple[bool, int]:
     """Derive rows of a dataset again; return whether that failed, and the number of rows."""
-    from wikianchor.pipelines.commands.verify.derive_again import DERIVED, derive_again
-
-    if not _is_derivable(dataset):
+    if dataset.name not in DERIVED:
         print(f"  --  rows not derived again: this is done for {', '.join(DERIVED)}")
         return False, 0
     by_name = {os.path.basename(path): path for path in dumps}
@@ -190,10 +175,6 @@ def _sources(paths: Sequence[str], dumps: Sequence[str], datasets: Sequence[Data
     Raises:
         InputError: a dump cannot be read.
     """
-    from wikianchor.pipelines.commands.verify.derive_again import Sources
-    from wikianchor.pipelines.mewsc16.graph import table_of
-    from wikianchor.pipelines.wikimedia.inventory import classify_files, newest_dump, newest_wikidata, page_props_wiki
-
     pages, wikidata, unread = classify_files(paths)
     if unread:
         raise unread[0]
@@ -202,7 +183,7 @@ def _sources(paths: Sequence[str], dumps: Sequence[str], datasets: Sequence[Data
         if path.endswith((".sql", ".sql.gz")):
             wiki, table = table_of(path)
             tables.setdefault(wiki, {})[table] = path
-    options = [other.manifest["options"] for other in datasets if other.manifest["dataset"] == "sentences"]
+    options = [other.options for other in datasets if other.name == "sentences"]
     return Sources(
         pages={wiki: newest_dump(files) for wiki, files in pages.items()},
         wikidata=newest_wikidata(wikidata),

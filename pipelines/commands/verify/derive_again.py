@@ -88,7 +88,7 @@ def _dump_of(wiki: str, sources: Sources, outcome: Outcome) -> Sequence[str]:
 
 
 def _sentences(dataset: Dataset, sources: Sources, rows: int, seed: int, outcome: Outcome) -> None:
-    options = dataset.manifest["options"]
+    options = dataset.options
     paths = _dump_of(options["wiki"], sources, outcome)
     if not paths:
         return
@@ -137,7 +137,7 @@ def _items(sources: Sources, options: Mapping[str, Any], qids: Collection[int]) 
 
 
 def _entities(dataset: Dataset, sources: Sources, rows: int, seed: int, outcome: Outcome) -> None:
-    options = dataset.manifest["options"]
+    options = dataset.options
     if not sources.wikidata and dataset.rows("entities"):
         outcome.skipped.append("Wikidata has no dump there")
         return
@@ -221,7 +221,7 @@ def _pairs_of_wiki(
             if pages_of and pages_of.get((wiki, row["entity_qid"])) not in targets:
                 redirected.append((row, targets[0]))
     outcome.problems += [f"{wiki} page {page}: is not in the dump" for page in wanted]
-    _follow(wiki, pages, redirected, sources, pages_of, outcome)
+    _follow(wiki, pages, redirected, sources=sources, pages_of=pages_of, outcome=outcome)
 
 
 def _targets(row: Mapping[str, Any], sentences: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -272,7 +272,7 @@ def _end(title: str, known: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _mewsc16(dataset: Dataset, sources: Sources, rows: int, seed: int, outcome: Outcome) -> None:
-    options = dataset.manifest["options"]
+    options = dataset.options
     outcome.engines = (engine_of_options(options),)
     with_tables = {
         source["path"].partition("-")[0] for source in dataset.manifest["inputs"] if ".sql" in source["path"]
@@ -309,12 +309,12 @@ def derive_again(dataset: Dataset, sources: Sources, rows: int, seed: int) -> Ou
     Args:
         dataset: one of `DERIVED`.
         sources: the dumps.
-        rows: of each config, at most.
-        seed: of the sample.
+        rows: the largest number of rows of each config.
+        seed: the key of the sample.
 
     Raises:
         InputError: a dump cannot be read.
     """
     outcome = Outcome()
-    _DERIVE[dataset.manifest["dataset"]](dataset, sources, rows, seed, outcome)
+    _DERIVE[dataset.name](dataset, sources, rows, seed, outcome)
     return outcome

@@ -76,7 +76,7 @@ def sources_of(dataset: Dataset, datasets: Sequence[Dataset]) -> dict[str, list[
     sources: dict[str, list[Dataset]] = defaultdict(list)
     for source in dataset.manifest["inputs"]:
         name = source["dataset"]
-        same_name = [other for other in datasets if other.manifest["dataset"] == name]
+        same_name = [other for other in datasets if other.name == name]
         matching = [other for other in same_name if fingerprint(other) == source["sha256"]]
         if not matching:
             return str(name)
@@ -98,7 +98,7 @@ def compare_texts(
         rows: the number of rows to compare.
         seed: the seed of the sample.
     """
-    options = dataset.manifest["options"]
+    options = dataset.options
     sampled = zip(_sampled_texts(dataset, rows, seed), sample(dataset, "sources", rows, seed), strict=True)
     of_rows = [(row, origin, list(_texts_of(row, origin, options))) for row, origin in sampled]
     origins = _origins([text for _, _, texts in of_rows for text in texts], sources, options["lead_sentences"])
@@ -156,7 +156,7 @@ def _origins(texts: Sequence[Text], sources: Mapping[str, Sequence[Dataset]], le
 
 def _sampled_texts(dataset: Dataset, rows: int, seed: int) -> list[dict[str, Any]]:
     """Return the rows of text that `sample` returns the origins of."""
-    if dataset.manifest["options"]["format"] == "sentence-transformers":
+    if dataset.options["format"] == "sentence-transformers":
         return sample(dataset, "export", rows, seed)
     schema = schema_of(dataset, "export")
     assert schema is not None

@@ -21,13 +21,13 @@ def check_ledger(dataset: Dataset, tally: Tally) -> Iterator[str]:
         dataset: any dataset; the ledgers of `_CHECKS` are checked.
         tally: the rows and links that `check_rows` counted.
     """
-    check = _CHECKS.get(dataset.manifest["dataset"])
+    check = _CHECKS.get(dataset.name)
     if check is not None:
         yield from check(dataset, tally)
 
 
 def _sentences(dataset: Dataset, tally: Tally) -> Iterator[str]:
-    for wiki, counts in dataset.manifest["ledger"].items():
+    for wiki, counts in dataset.ledger.items():
         links, fragments = counts.get("links", {}), counts.get("fragments", {})
         yield from _adds_up(wiki, links)
         yield from _of_pages(wiki, counts, tally)
@@ -41,9 +41,9 @@ def _sentences(dataset: Dataset, tally: Tally) -> Iterator[str]:
         for region in FRAGMENT_REGIONS:
             name = f"{wiki}: fragments of the region {region}"
             yield from _agrees(name, fragments.get(region, 0), tally["fragments", region])
-        if dataset.manifest["options"].get("fragments"):
+        if dataset.options.get("fragments"):
             # The other parser leaves out what is in tables and captions.
-            asides = ASIDES if dataset.manifest["options"]["parser"] == PARSERS[0] else ()
+            asides = ASIDES if dataset.options["parser"] == PARSERS[0] else ()
             dropped = sum(
                 number for name, number in links.items() if name in IN_FRAGMENTS or name in asides or ":" in name
             )
@@ -60,7 +60,7 @@ def _of_pages(wiki: str, counts: Mapping[str, Mapping[str, int]], tally: Tally) 
 
 
 def _mentions(dataset: Dataset, tally: Tally) -> Iterator[str]:
-    ledger = dataset.manifest["ledger"]
+    ledger = dataset.ledger
     for wiki, buckets in ledger.get("links", {}).items():
         yield from _adds_up(wiki, buckets)
         by_region = sum(ledger.get("regions", {}).get(wiki, {}).values())
@@ -68,7 +68,7 @@ def _mentions(dataset: Dataset, tally: Tally) -> Iterator[str]:
 
 
 def _pairs(dataset: Dataset, tally: Tally) -> Iterator[str]:
-    links = dataset.manifest["ledger"].get("links", {})
+    links = dataset.ledger.get("links", {})
     for wiki, buckets in links.items():
         yield from _adds_up(wiki, buckets)
         yield from _agrees(f"{wiki}: links kept", buckets.get("kept", 0), tally["pairs", wiki])
@@ -77,14 +77,14 @@ def _pairs(dataset: Dataset, tally: Tally) -> Iterator[str]:
 
 
 def _entities(dataset: Dataset, tally: Tally) -> Iterator[str]:
-    ledger = dataset.manifest["ledger"]
+    ledger = dataset.ledger
     yield from _agrees("items", ledger.get("lines", {}).get("kept", 0), tally["items",])
     for wiki, number in ledger.get("sitelinks", {}).items():
         yield from _agrees(f"{wiki}: sitelinks", number, tally["sitelinks", wiki])
 
 
 def _export(dataset: Dataset, tally: Tally) -> Iterator[str]:
-    ledger = dataset.manifest["ledger"].get("rows", {})
+    ledger = dataset.ledger.get("rows", {})
     for wiki, buckets in ledger.items():
         yield from _adds_up(wiki, buckets, "pairs")
         yield from _agrees(f"{wiki}: rows kept", buckets.get("kept", 0), tally["origins", wiki])
@@ -92,7 +92,7 @@ def _export(dataset: Dataset, tally: Tally) -> Iterator[str]:
 
 
 def _mewsc16(dataset: Dataset, tally: Tally) -> Iterator[str]:
-    for language, counts in dataset.manifest["ledger"].items():
+    for language, counts in dataset.ledger.items():
         yield from _adds_up(language, counts["pages"], "pages")
         yield from _agrees(f"{language}: pages kept", counts["pages"].get("kept", 0), dataset.rows(language))
         yield from _agrees(f"{language}: labels", sum(counts["labels"].values()), dataset.rows(language))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wikianchor.io.options import at_least, option, without_slash
+from wikianchor.io.option_groups import KeepOlder, Seed
+from wikianchor.io.options import at_least, option
+from wikianchor.pipelines.wikimedia.options import BuiltDirectory
 
 DESCRIPTION = """\
 Check datasets of wikianchor: the manifest lists every file with its sha256, columns and rows match the schema, links
@@ -17,13 +19,10 @@ check failed.
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifyOptions:
+class VerifyOptions(KeepOlder, Seed, BuiltDirectory):
     """Options of the command `verify`."""
 
-    directory: str = option(positional=True, help="a dataset, or the output of build", parse=without_slash)
     against: str | None = option(
         None, metavar="PATHS", help="the dumps that it was made from: directories, files or globs"
     )
     rows: int = option(1000, help="rows of each table to derive again from the dumps", check=at_least(1))
-    keep_older: bool = option(False, help="accept datasets that other rules made than those of this program")
-    seed: int = option(42, help="seed of the choice of rows")

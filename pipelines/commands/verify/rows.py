@@ -41,15 +41,15 @@ def _schemas() -> dict[str, pa.Schema]:
 
 def schema_of(dataset: Dataset, config: str) -> pa.Schema | None:
     """Return the schema of a config, or None where this version does not know it."""
-    name, config = dataset.manifest["dataset"], split_of(config)[0]
+    name, config = dataset.name, split_of(config)[0]
     if (name, config) == ("export", "export"):
-        return export.rows_schema(int(dataset.manifest["options"]["negatives"]))
+        return export.rows_schema(int(dataset.options["negatives"]))
     return _schemas().get(f"{name}.{config}") or _schemas().get(config) or _schemas().get(name)
 
 
 def check_schema(dataset: Dataset) -> Iterator[str]:
     """Yield the shards with other columns than the schema, or with another number of rows than the manifest."""
-    for name, config in dataset.manifest["configs"].items():
+    for name, config in dataset.configs.items():
         schema = schema_of(dataset, name)
         for shard in config["shards"]:
             path = f"{dataset.directory}/{shard['path']}"
@@ -83,11 +83,11 @@ def check_rows(dataset: Dataset, tally: Tally) -> Iterator[str]:
 
     Args:
         dataset: the dataset.
-        tally: to which the counts are added, for `check_ledger`.
+        tally: counts, to which those of the dataset are added, for `check_ledger`.
     """
-    checks = _CHECKS.get(dataset.manifest["dataset"], {})
-    state: dict[str, Any] = {"options": dataset.manifest["options"]}
-    configs = {*checks, *(config for config in dataset.manifest["configs"] if split_of(config)[0] in checks)}
+    checks = _CHECKS.get(dataset.name, {})
+    state: dict[str, Any] = {"options": dataset.options}
+    configs = {*checks, *(config for config in dataset.configs if split_of(config)[0] in checks)}
     # The entity table comes first: other rows are checked against it.
     for name in sorted(configs, key=lambda name: (name != "entities", name)):
         schema = schema_of(dataset, name)

@@ -14,13 +14,13 @@ from typing import Any
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.options import recorded
-from wikianchor.io.storage import file_size, sha1
-from wikianchor.pipelines.dataset.inputs import input_records
+from wikianchor.io.storage import file_size
+from wikianchor.pipelines.dataset.inputs import file_records, input_records
 from wikianchor.pipelines.dataset.reader import Dataset, open_datasets, shards_of
 from wikianchor.pipelines.dataset.reasons import listed
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import WORKER_BYTES, Load
-from wikianchor.pipelines.engine.stage import commit_dataset, counts_by_kind, run_stage
+from wikianchor.pipelines.engine.stage import Stage, commit_dataset, counts_by_kind, run_stage
 from wikianchor.pipelines.japanese.corpus.options import CorpusOptions
 from wikianchor.pipelines.japanese.corpus.records import kind_of, split_records
 from wikianchor.schemas import corpus as schema
@@ -46,24 +46,22 @@ def run(config: CorpusOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     check_files(config)
     # A missing package is found now, not on a worker.
     make_parser(config.parser)
-    inputs = [
-        {"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.input.files
-    ] + input_records(datasets)
+    inputs = file_records(config.input.files) + input_records(datasets)
     options = {
         **recorded(config),
         "parser_versions": parser_versions(config.parser),
         "seed": config.seed if config.sample else None,
     }
-    return run_stage(
-        "corpus",
-        schema.VERSION,
-        config.output,
+    stage = Stage(
+        dataset="corpus",
+        schema_version=schema.VERSION,
+        output=config.output,
         inputs=inputs,
         options=options,
         build=partial(build, config=config, datasets=datasets, key_limit=sample_key_limit(config, datasets)),
-        beam_args=beam_args,
         load=load_of(config, datasets),
     )
+    return run_stage(stage, beam_args)
 
 
 def load_of(config: CorpusOptions, datasets: Sequence[Dataset]) -> Load:

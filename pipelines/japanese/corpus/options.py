@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.option_groups import Output, Sample
 from wikianchor.io.options import at_least, option, split_list
 from wikianchor.io.storage import expand, matching
 from wikianchor.pipelines.japanese.choices import PARSERS
@@ -38,7 +39,7 @@ def _near(value: float) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorpusOptions:
+class CorpusOptions(Sample, Output):
     """Options of the stage `corpus`."""
 
     input: CorpusInput = option(
@@ -47,7 +48,6 @@ class CorpusOptions:
         parse=corpus_input,
         recorded=False,
     )
-    output: str = option(metavar="DIR", help="directory of the dataset", recorded=False)
     column: str = option("text", help="column of a CSV, key of JSON lines")
     parser: str = option(
         PARSERS[0],
@@ -62,9 +62,3 @@ class CorpusOptions:
         "equal sentences",
         check=_near,
     )
-    sample: int = option(
-        0,
-        help="take N sentences at random; 0: all; wiki1m: 1000000 of a `sentences` dataset",
-        check=at_least(0),
-    )
-    seed: int = option(42, help="seed of the sample")

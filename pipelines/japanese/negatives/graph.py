@@ -22,7 +22,7 @@ from wikianchor.pipelines.dataset.reasons import listed
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine import dataflow
 from wikianchor.pipelines.engine.runner import runner_of
-from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
+from wikianchor.pipelines.engine.stage import Stage, commit_dataset, run_stage
 from wikianchor.pipelines.japanese.negatives.filler import Search, load_filler
 from wikianchor.pipelines.japanese.negatives.options import NegativesOptions
 from wikianchor.pipelines.japanese.noun_phrases import make_reader
@@ -42,15 +42,15 @@ def run(config: NegativesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     make_reader()
     most_holes = load_filler(config.model, search).most_holes
     model = {"model": os.path.basename(config.model.rstrip("/")), "sha1": model_digests(config.model)}
-    return run_stage(
-        "negatives",
-        schema.VERSION,
-        config.output,
+    stage = Stage(
+        dataset="negatives",
+        schema_version=schema.VERSION,
+        output=config.output,
         inputs=[*input_records(datasets), model],
         options=recorded(config),
         build=partial(build, config=config, datasets=datasets, search=search, most_holes=most_holes),
-        beam_args=beam_args,
     )
+    return run_stage(stage, beam_args)
 
 
 def check_model(directory: str) -> None:

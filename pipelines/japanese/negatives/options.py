@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.option_groups import Device, Negatives, Output, Seed
 from wikianchor.io.options import at_least, fraction, option
 from wikianchor.pipelines.japanese.choices import SPAN_RULES
 
 
 @dataclass(frozen=True, kw_only=True)
-class NegativesOptions:
+class NegativesOptions(Device, Seed, Negatives, Output):
     """Options of the stage `negatives`."""
 
-    corpus: str = option(metavar="DIRS", help="one or more `corpus` datasets", recorded=False)
+    FIRST: ClassVar[tuple[str, ...]] = ("corpus", "model", "output", "negatives", "device")
+
     model: str = option(metavar="DIR", help="a T5, as `wikianchor train t5` makes them", recorded=False)
-    output: str = option(metavar="DIR", help="directory of the dataset", recorded=False)
+    negatives: int = 4
+    corpus: str = option(metavar="DIRS", help="one or more `corpus` datasets", recorded=False)
     spans: str = option(
         "chunks",
         choices=SPAN_RULES,
@@ -28,7 +32,6 @@ class NegativesOptions:
         choices=("all", "each"),
         help="all spans in one decode, or each after the other in the result, as the released code does",
     )
-    negatives: int = option(4, metavar="K", help="largest number of negatives of a sentence", check=at_least(1))
     beams: int = option(20, help="width of the beam search; all ranks are judged; the paper has 200", check=at_least(1))
     first_rank: int = option(1, help="leave the likelier ranks out", check=at_least(1))
     near: float = option(
@@ -38,8 +41,6 @@ class NegativesOptions:
     hole_tokens: int = option(
         15, help="largest number of pieces of a fill, by default as in the released code", check=at_least(1)
     )
-    seed: int = option(42, help="seed of the choice of spans where --share is below 1")
-    device: str = option("", unset="cuda where there is one, else cpu", help="where the T5 runs", recorded=False)
 
     def completed(self) -> NegativesOptions:
         """Check that the options go together.
@@ -47,6 +48,8 @@ class NegativesOptions:
         Raises:
             UsageError: they do not.
         """
+        if not self.negatives:
+            raise UsageError("--negatives=0: must be 1 or more")
         if self.first_rank + self.negatives - 1 > self.beams:
             raise UsageError(f"--beams={self.beams}: too few for {self.negatives} from rank {self.first_rank} on")
         return self

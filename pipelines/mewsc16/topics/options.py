@@ -5,16 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wikianchor.io.options import option
-from wikianchor.pipelines.wikimedia.dump_names import files_named
+from wikianchor.pipelines.mewsc16.options import WikinewsTables
 
 
 @dataclass(frozen=True, kw_only=True)
-class TopicsOptions:
+class TopicsOptions(WikinewsTables):
     """Options of the command `topics`."""
 
-    sql: tuple[str, ...] = option(
-        metavar="FILES",
-        help="tables of Wikinews: page of every wiki, langlinks of the English one, page_props of every wiki",
-        parse=files_named,
-    )
     output: str = option(metavar="FILE", help="the topic map, for mewsc16 --topics")
