@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import glob
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from wikianchor.io.errors import InputError
@@ -65,6 +66,13 @@ class Dataset(NamedTuple):
     def rows(self, config: str) -> int:
         """Return the number of rows of a config."""
         return int(self.configs.get(config, {"rows": 0})["rows"])
+
+    def items(self, column: str, qids: Iterable[int]) -> Iterator[dict[str, Any]]:
+        """Yield the number and a column of those rows of the config `entities` that are about some items."""
+        wanted = pa.array(sorted(qids), pa.int64())
+        for path in self.shards("entities"):
+            for batch in read_batches(path, ["qid", column]):
+                yield from batch.filter(pc.is_in(batch["qid"], value_set=wanted)).to_pylist()
 
 
 def open_datasets(patterns: str, name: str, version: str, flag: str) -> list[Dataset]:

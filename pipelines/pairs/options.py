@@ -115,6 +115,11 @@ class PairChoices(SectionLinks, Negatives, Sample):
         default=False, help="take the sample from each wiki, and count --max_per_entity in each"
     )
 
+    @property
+    def other_wikis(self) -> tuple[str, ...]:
+        """Wikis whose sitelinks are needed, though their sentences are not."""
+        return (self.required_wiki,) if self.required_wiki else ()
+
     def completed(self) -> PairChoices:
         """Check that the options go together.
 

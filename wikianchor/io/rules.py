@@ -28,6 +28,7 @@ INFRASTRUCTURE = {
     "pipelines.dataset.temporary": "names temporary directories",
     "pipelines.dataset.workspace": "names temporary directories",
     "pipelines.engine": "runs steps, whose results do not depend on where and when they run",
+    "pipelines.wikimedia.choices": "names the values of options, which manifests record",
     "pipelines.wikimedia.core_record": "decides which engine runs; both make the same rows",
     "pipelines.wikimedia.wiki_lists": "reads names of wikis on the command line",
     "io": "reads the command line, opens files, prints, names errors",

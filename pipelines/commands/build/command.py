@@ -90,13 +90,11 @@ def stage_configs(config: BuildOptions, dumps: Dumps) -> tuple[list[SentencesOpt
         )
         for wiki, paths in dumps.pages.items()
     ]
-    required = (config.choices.required_wiki,) if config.choices.required_wiki else ()
     labels = config.labels or tuple(dict.fromkeys(("en", *map(language_of_wiki, wikis), "mul")))
-    every = tuple(dict.fromkeys((*wikis, *required)))
     of_entities = EntitiesOptions(
         wikidata=dumps.wikidata,
         page_props=dumps.page_props,
-        wikis=every,
+        wikis=tuple(dict.fromkeys((*wikis, *config.choices.other_wikis))),
         output=f"{output}/entities",
         **values_of(Truncated, config) | values_of(EntityTexts, config) | {"labels": labels},
     )

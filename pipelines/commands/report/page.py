@@ -133,10 +133,11 @@ def _cell(row: Mapping[str, Any], column: str) -> str:
 
 
 def _section(dataset: Dataset, datasets: Sequence[Dataset], dropped: Dropped, seed: int) -> Section:
-    figures = figures_of(dataset, datasets, seed)
+    # First, since it checks the manifest.
+    summary, figures = summarize(dataset), figures_of(dataset, datasets, seed)
     main = dataset.configs.get(dataset.name) or next(iter(dataset.configs.values()))
     return Section(
-        summary=summarize(dataset),
+        summary=summary,
         extent=f"{main['rows']:,} rows, {_bytes(main)}",
         wiki=dataset.wiki,
         figures=figures,

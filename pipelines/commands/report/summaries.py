@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.manifests import MANIFEST
@@ -205,14 +206,9 @@ def _mentions(dataset: Dataset) -> Iterator[str | Counts]:
             yield _by_region(f"Links of {wiki} that give a name", f"{wiki}: links that give a name", regions)
 
 
-def _interlanguage(dataset: Dataset) -> Iterator[str]:
-    for wiki, rows in dataset.ledger["rows"].items():
-        yield f"{wiki}: {listed('interlanguage', rows)}"
-
-
-def _templates_of_wiki(dataset: Dataset) -> Iterator[str]:
-    for wiki, kinds in dataset.ledger["templates"].items():
-        yield f"{wiki}: {listed('templates', kinds)}"
+def _by_wiki(dataset: Dataset, kind: str) -> Iterator[str]:
+    for wiki, counts in dataset.ledger[kind].items():
+        yield f"{wiki}: {listed(dataset.name, counts)}"
 
 
 _BLOCKS: Mapping[str, Callable[[Dataset], Iterator[str | Counts] | Iterator[str]]] = {
@@ -224,6 +220,6 @@ _BLOCKS: Mapping[str, Callable[[Dataset], Iterator[str | Counts] | Iterator[str]
     "negatives": _negatives,
     "mewsc16": _mewsc16,
     "mentions": _mentions,
-    "interlanguage": _interlanguage,
-    "templates": _templates_of_wiki,
+    "interlanguage": partial(_by_wiki, kind="rows"),
+    "templates": partial(_by_wiki, kind="templates"),
 }

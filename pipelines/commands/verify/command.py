@@ -183,11 +183,10 @@ def _sources(paths: Sequence[str], dumps: Sequence[str], datasets: Sequence[Data
         if path.endswith((".sql", ".sql.gz")):
             wiki, table = table_of(path)
             tables.setdefault(wiki, {})[table] = path
-    options = [other.options for other in datasets if other.name == "sentences"]
     return Sources(
         pages={wiki: newest_dump(files) for wiki, files in pages.items()},
         wikidata=newest_wikidata(wikidata),
         page_props={name: path for path in dumps if (name := page_props_wiki(path)) is not None},
-        options={of_wiki.get("wiki"): of_wiki for of_wiki in options},
+        options={other.wiki: other.options for other in datasets if other.name == "sentences"},
         tables=tables,
     )

@@ -188,14 +188,7 @@ def _texts_of_items(
     """Return the labels, descriptions or aliases of items, by number of the item."""
     has_entities = "entities" in sources
     dataset, column = (sources["entities"][0], COLUMNS[kind]) if has_entities else (sources["pairs"][0], "label")
-    values = pa.array(sorted(qids), pa.int64())
     texts = {}
-    for row in _rows(dataset, column, values):
+    for row in dataset.items(column, qids):
         texts[row["qid"]] = {row["label"]} if column == "label" else {text["text"] for text in row[column]}
     return texts
-
-
-def _rows(dataset: Dataset, column: str, qids: pa.Array) -> Iterator[dict[str, Any]]:
-    for path in dataset.shards("entities"):
-        for batch in read_batches(path, ["qid", column]):
-            yield from batch.filter(pc.is_in(batch["qid"], value_set=qids)).to_pylist()

@@ -236,7 +236,7 @@ def _pairs(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterat
     yield "the link has white space at its edge", blank
     ids, negatives = batch["entity_id"].to_numpy(), batch["hard_negative_ids"]
     yield "the entity is not in the table", (ids < 0) | (ids >= len(qids))
-    yield "entity_id and entity_qid are two entities", _named(qids, ids) != batch["entity_qid"].to_numpy()
+    yield "entity_id and entity_qid are two entities", _look_up(qids, ids, missing=0) != batch["entity_qid"].to_numpy()
     lengths, rows = _lengths(negatives), _rows_of(negatives)
     flat = negatives.flatten().to_numpy()
     yield "it has another number of hard negatives", lengths != state["options"].get("negatives", lengths)
@@ -244,7 +244,7 @@ def _pairs(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterat
     same = _lengths(batch["hard_negative_qids"]) == lengths
     yield "hard negatives have more ids or more items", ~same
     if same.all():
-        other = _named(qids, flat) != batch["hard_negative_qids"].flatten().to_numpy()
+        other = _look_up(qids, flat, missing=0) != batch["hard_negative_qids"].flatten().to_numpy()
         yield "ids and items of the hard negatives disagree", _per_row(other, rows, count)
     order = np.lexsort((flat, rows))
     twice = np.zeros(len(flat), bool)
@@ -253,8 +253,8 @@ def _pairs(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterat
     # The split of each entity that a row was read of, -1 before.
     splits = state.setdefault("splits", np.full(len(qids), -1, np.int8))
     known = (ids >= 0) & (ids < len(qids))
-    yield "the entity is in two splits", known & ~np.isin(_at(splits, ids), (-1, state["split"]))
-    others = _per_row(~np.isin(_at(splits, flat), (-1, state["split"])), rows, count)
+    yield "the entity is in two splits", known & ~np.isin(_look_up(splits, ids, missing=-1), (-1, state["split"]))
+    others = _per_row(~np.isin(_look_up(splits, flat, missing=-1), (-1, state["split"])), rows, count)
     yield "a hard negative is in another split", others
     splits[ids[known]] = state["split"]
     routes = _numpy(batch["type_route"])
@@ -295,20 +295,12 @@ def _origins(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iter
         )
 
 
-def _at(splits: Any, ids: Any) -> Any:
-    """Return the splits of entity ids, -1 for an id that is not in the table."""
-    known = (ids >= 0) & (ids < len(splits))
-    values = np.full(len(ids), -1, np.int8)
-    values[known] = splits[ids[known]]
+def _look_up(table: Any, ids: Any, missing: int) -> Any:
+    """Return what a table holds of entity ids; `missing` for an id that is not in it."""
+    known = (ids >= 0) & (ids < len(table))
+    values = np.full(len(ids), missing, table.dtype)
+    values[known] = table[ids[known]]
     return values
-
-
-def _named(qids: Any, ids: Any) -> Any:
-    """Return the items of entity ids, 0 for an id that is not in the table."""
-    known = (ids >= 0) & (ids < len(qids))
-    items = np.zeros(len(ids), np.int64)
-    items[known] = qids[ids[known]]
-    return items
 
 
 _CHECKS: Mapping[str, Mapping[str, Check]] = {
