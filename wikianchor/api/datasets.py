@@ -59,8 +59,8 @@ class OpenDataset:
 
         Args:
             config: the config of the table.
-            columns: those to read; None for all. For `pairs`, "entity" and "hard_negatives" may be among them: labels of the
-                entities (a string, a list of strings), "Q42" for an entity without a label.
+            columns: those to read; None for all. For `pairs`, "entity" and "hard_negatives" may be among them: labels
+                of the entities (a string, a list of strings), "Q42" for an entity without a label.
             shards: some of `shards(config)`; None for all.
 
         Raises:
