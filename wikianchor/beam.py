@@ -209,7 +209,7 @@ class ExtractSentences(beam.PTransform):
     Args:
         language: the language of the pages, such as "uk"; or the database name of their wiki.
         dumps: the dumps of the wiki of the pages, instead of its language.
-        templates, cache: with `dumps`, as for `ReadSentences`.
+        templates, cache: what goes with `dumps`, as for `ReadSentences`.
 
     Raises:
         InputError: the dumps cannot be read.

@@ -47,7 +47,7 @@ class Origins(NamedTuple):
         pairs: wiki, page and linked entity of each row of pairs, by its text.
         pages: the title and the lead of pages, by wiki and page.
         items: the items of pages, by wiki and title and by wiki and page.
-        texts: by kind and item, the texts of Wikidata.
+        texts: the texts of Wikidata, by kind and item.
     """
 
     pairs: Mapping[str, set[tuple[str, int, int]]]
@@ -119,12 +119,12 @@ def compare_texts(
 def _texts_of(row: Mapping[str, str], origin: Mapping[str, Any], options: Mapping[str, Any]) -> Iterator[Text]:
     """Yield the texts of a row."""
     qid = origin["entity_qid"]
-    yield Text("anchor", options["anchor"], row["anchor"], qid, origin["wiki"], origin["page_id"])
+    yield Text("anchor", options["anchor"], row["anchor"], qid, wiki=origin["wiki"], page=origin["page_id"])
     wiki, page = origin["positive_wiki"], origin["positive_page_id"]
-    yield Text("positive", options["positive"], row["positive"], qid, wiki, page)
+    yield Text("positive", options["positive"], row["positive"], qid, wiki=wiki, page=page)
     pages = zip_longest(origin["negative_qids"], origin["negative_wikis"], origin["negative_page_ids"])
     for number, (qid, wiki, page) in enumerate(pages, 1):
-        yield Text(f"negative_{number}", options["negative"], row[f"negative_{number}"], qid, wiki, page)
+        yield Text(f"negative_{number}", options["negative"], row[f"negative_{number}"], qid, wiki=wiki, page=page)
 
 
 def _origins(texts: Sequence[Text], sources: Mapping[str, Sequence[Dataset]], lead_sentences: int) -> Origins:
