@@ -57,7 +57,7 @@ class Encoder(nn.Module):
         lower: lower-case texts, as some models of sentence-transformers need.
 
     Attributes:
-        precision: of matrix products in `encode`: fp32, tf32 (on GPUs that have it) or bf16.
+        precision: precision of matrix products in `encode`: fp32, tf32 (on GPUs that have it) or bf16.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Encoder(nn.Module):
         super().__init__()
         if pooler not in POOLERS:
             raise UsageError(f"no pooler {pooler!r}: choose one of {', '.join(POOLERS)}")
-        cpu.replace_layers(backbone)
+        cpu.replace_dropout(backbone)
         self.backbone = backbone
         self._attention = backbone.config._attn_implementation
         self.tokenizer = tokenizer
@@ -96,7 +96,7 @@ class Encoder(nn.Module):
             path: a directory or a name on the Hub.
             pooler: default: that of the model's modules.json, else `avg`. Another one replaces the model's head and
                 normalisation too; `cls` then uses the backbone's pooling layer.
-            device: of the encoder.
+            device: the encoder's device.
             dropout: replaces all dropout probabilities of the backbone.
 
         Raises:
@@ -111,7 +111,16 @@ class Encoder(nn.Module):
             head = _pooling_layer(backbone, missing, path)
         tokenizer = _read_tokenizer(path)
         limit = layout.max_length or _limit(backbone, tokenizer)
-        encoder = cls(backbone, tokenizer, layout.pooler, head, False, layout.normalize, limit, layout.lower)
+        encoder = cls(
+            backbone,
+            tokenizer,
+            layout.pooler,
+            head,
+            head_only_train=False,
+            normalize=layout.normalize,
+            max_length=limit,
+            lower=layout.lower,
+        )
         return encoder.to(device).eval()
 
     @property
@@ -167,7 +176,7 @@ class Encoder(nn.Module):
             self.training
             and mask.device.type == "cpu"
             and packing.can_pack(self.backbone.config)
-            and not getattr(self.backbone, "is_gradient_checkpointing", False)
+            and not getattr(self.backbone, "is_activation_checkpointing", None)
             and not torch.compiler.is_compiling()
             and self.backbone._compiled_call_impl is None
         )

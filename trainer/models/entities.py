@@ -61,11 +61,11 @@ def read_vectors(path: str, rows: int, dim: int, qids: NDArray[np.int64], seed: 
     """Read initial vectors from a file of `wikianchor vectors`.
 
     Args:
-        path: of the file, local or a URI.
+        path: path of the file, local or a URI.
         rows: number of entities of the dataset.
         dim: expected width, 0 for any.
         qids: items of the entities; those of the file must be the same, in the same order.
-        seed: of the vectors that the file does not have.
+        seed: seed of the vectors that the file does not have.
 
     Returns:
         the vectors, (rows, dim) float32, and how many of them are from the file.

@@ -42,7 +42,7 @@ def matrix_precision(name: str, device: torch.device) -> Iterator[None]:
 
     Args:
         name: fp32; tf32, which rounds the factors to 10 bits on a GPU and is fp32 on a CPU; or bf16, 7 bits.
-        device: of the computation.
+        device: where they are computed.
     """
     if name == "bf16":
         with torch.autocast(device.type, torch.bfloat16):

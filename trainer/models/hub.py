@@ -43,7 +43,7 @@ def no_model(path: str, error: Exception, kind: str = "model") -> InputError:
     """Return the error for a model that cannot be read.
 
     Args:
-        path: of the model.
+        path: the model's path.
         error: raised by transformers; of many types, with texts of many lines.
         kind: what is missing: model, tokenizer or T5.
     """

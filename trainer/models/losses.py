@@ -130,7 +130,9 @@ def entity_loss(
         the loss, ().
     """
     labels = own_columns(s) if labels is None else labels
-    return cross_entropy(entity_logits(s, e, negative, temperature, weight, labels, same, no_negative), labels)
+    return cross_entropy(
+        entity_logits(s, e, negative, temperature, weight, labels=labels, same=same, no_negative=no_negative), labels
+    )
 
 
 def entity_logits(
@@ -197,7 +199,7 @@ def sdjc_loss(
         the loss, ().
     """
     labels = own_columns(v) if labels is None else labels
-    logits = entity_logits(v, positive, hard, temperature, weight, labels, same, no_negative)
+    logits = entity_logits(v, positive, hard, temperature, weight, labels=labels, same=same, no_negative=no_negative)
     if mixed is not None:
         logits = torch.cat((logits, torch.cosine_similarity(v, mixed, dim=-1)[..., None] / temperature), -1)
     return cross_entropy(logits, labels)
@@ -210,7 +212,7 @@ def mixed_negatives(positive: Tensor, others: Tensor, share: float) -> Tensor:
     Args:
         positive: (n, dim).
         others: (n, dim), vectors of other sentences.
-        share: of the positive, 0 to 1.
+        share: the positive's share, 0 to 1.
 
     Returns:
         (n, dim), of unit length.

@@ -24,10 +24,10 @@ def sentences_at_once(
 
     Args:
         encoder: the model.
-        config: of the run.
+        config: the run's options.
         views: encodings of a sentence.
-        device: of the encoder.
-        table_bytes: of the entity table on the device.
+        device: the encoder's device.
+        table_bytes: bytes of the entity table on the device.
     """
     if device.type != "cuda":
         return CPU_SENTENCES

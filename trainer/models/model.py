@@ -69,7 +69,7 @@ class SentenceModel(Trainable, ABC):
     """Base class of encoders with losses of the vectors of a batch.
 
     Args:
-        encoder: of the sentences.
+        encoder: what encodes the sentences.
         config: its precision is used here.
     """
 
@@ -131,7 +131,7 @@ def in_blocks(losses_of: Callable[[slice], Losses], rows: int, logits: int) -> L
     Args:
         losses_of: returns the mean losses of some rows of each softmax.
         rows: number of rows of each softmax.
-        logits: for one row of each softmax.
+        logits: number of logits for one row of each softmax.
     """
     size = max(1, MOST_LOGITS // logits)
     if size >= rows:
@@ -150,7 +150,7 @@ class EaseModel(SentenceModel):
     """SimCSE, and with a table and a projection EASE.
 
     Args:
-        encoder: of the sentences.
+        encoder: what encodes the sentences.
         config: weights and temperatures of the losses.
         table: entity vectors, None for SimCSE.
         w: the projection W of entity vectors, None for SimCSE.
@@ -187,13 +187,13 @@ class EaseModel(SentenceModel):
         config = self.config
         views = [batch.split(view) for view in vectors]
         n = views[0].shape[-2]
-        own = torch.arange(n, device=vectors.device) + rank() * n
+        columns_of_rows = torch.arange(n, device=vectors.device) + rank() * n
         sentence_columns = columns(batch.sentences, batch) if config.mask_duplicates else None
         other_views = columns(vectors[1], batch) if config.sentence_weight else None
         entities = self._entities(batch, vectors) if self.table is not None else None
 
         def losses_of(rows: slice) -> Losses:
-            labels, same = own[rows], None
+            labels, same = columns_of_rows[rows], None
             if sentence_columns is not None:
                 same = same_ids(batch.split(batch.sentences)[..., rows], sentence_columns)
             terms: Losses = {}
@@ -222,13 +222,13 @@ class EaseModel(SentenceModel):
         assert self.table is not None and self.w is not None and isinstance(self.config, EaseConfig)  # noqa: PT018
         projected = self.w(self.table(self.entity_ids(batch)))[..., : vectors.shape[-1]]
         return Entities(
-            batch.split(projected[:, 0]),
-            columns(projected[:, 0], batch),
-            columns(projected[:, 1:], batch),
-            batch.split(batch.entities),
-            columns(batch.entities, batch),
-            columns(batch.negatives, batch),
-            columns(vectors[0], batch) if self.config.entity_to_sentence else None,
+            rows=batch.split(projected[:, 0]),
+            columns=columns(projected[:, 0], batch),
+            hard=columns(projected[:, 1:], batch),
+            ids=batch.split(batch.entities),
+            column_ids=columns(batch.entities, batch),
+            hard_ids=columns(batch.negatives, batch),
+            sentences=columns(vectors[0], batch) if self.config.entity_to_sentence else None,
         )
 
     def _entity_loss(
@@ -244,10 +244,12 @@ class EaseModel(SentenceModel):
             same = same | same_ids(ids, entities.column_ids)
             no_negative = no_negative | same_ids(ids, entities.hard_ids)
         weight, first = config.hard_negative_weight, views[0][..., rows, :]
-        loss = entity_loss(first, entities.columns, entities.hard, tau, weight, labels, same, no_negative)
+        loss = entity_loss(
+            first, entities.columns, entities.hard, tau, weight, labels=labels, same=same, no_negative=no_negative
+        )
         if config.both_views:
             # Half of each, and the second without hard negatives, as `use_equal_loss` of the released code.
-            second = entity_loss(views[1][..., rows, :], entities.columns, None, tau, 0.0, labels, same)
+            second = entity_loss(views[1][..., rows, :], entities.columns, None, tau, labels=labels, same=same)
             loss = 0.5 * loss + 0.5 * second
         if entities.sentences is not None:
             loss = loss + entity_to_sentence_loss(entities.rows[..., rows, :], entities.sentences, tau, labels, same)

@@ -69,7 +69,7 @@ def read_layout(path: str) -> Layout:
         head=_dense(path, folders["Dense"]) if "Dense" in folders else None,
         normalize="Normalize" in folders,
         max_length=settings.get("max_seq_length"),
-        lower=bool(settings.get("do_lower_case", False)),
+        lower=bool(settings.get("do_lower_case")),
     )
 
 
@@ -87,7 +87,7 @@ def _pooler(path: str, folder: str) -> str:
 def _dense(path: str, folder: str) -> nn.Module:
     settings = _json(path, f"{folder}/config.json") or {}
     activation = str(settings.get("activation_function", "torch.nn.modules.activation.Tanh")).rpartition(".")[2]
-    if activation not in _ACTIVATIONS or not settings.get("bias", True):
+    if activation not in _ACTIVATIONS or ("bias" in settings and not settings["bias"]):
         raise InputError(f"{path}/{folder}: a Dense with {activation}, bias {settings.get('bias')} is not supported")
     head = Head(settings["in_features"], settings["out_features"], tanh=_ACTIVATIONS[activation])
     tensors = _file(path, f"{folder}/model.safetensors")

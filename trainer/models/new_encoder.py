@@ -30,7 +30,7 @@ def new_encoder(
         pairs: the sentences that the vocabulary is learnt from.
         size: a key of `NEW_BERTS`.
         vocabulary_size: number of word pieces.
-        pooler: of the encoder.
+        pooler: the encoder's pooler.
         dropout: probability, 0.1 by default.
     """
     tokenizer = learn_word_pieces(islice(_sentences(pairs), VOCABULARY_SENTENCES), vocabulary_size)

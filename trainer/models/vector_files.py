@@ -32,7 +32,7 @@ def read_named_vectors(path: str, broken: BrokenLines) -> Iterator[NamedVector]:
     """Yield names and vectors, (dim,) float32, in the order of the file. Words of wikipedia2vec are left out.
 
     Args:
-        path: of the file.
+        path: the file's path.
         broken: counts malformed lines of text files.
 
     Raises:

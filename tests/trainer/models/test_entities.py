@@ -51,22 +51,22 @@ def test_repeated_ids_add_up() -> None:
 
 def test_ids_are_those_of_the_dataset(options: dict[str, Any]) -> None:
     """No vocabulary is made by the way: the same rows have the same ids in each run, whatever Python's hash seed."""
-    one, other = ready(options), ready(options | {"output": options["output"] + "2"})
+    first, other = ready(options), ready(options | {"output": options["output"] + "2"})
     rows = np.arange(50)
-    assert one.feed.batch(rows, 0).entities.tolist() == other.feed.batch(rows, 0).entities.tolist()
-    assert one.model.table is not None
-    assert one.model.table.weight.shape == (24, 32)
-    assert torch.equal(one.model.table.weight, random_vectors(24, 32, 42))
+    assert first.feed.batch(rows, 0).entities.tolist() == other.feed.batch(rows, 0).entities.tolist()
+    assert first.model.table is not None
+    assert first.model.table.weight.shape == (24, 32)
+    assert torch.equal(first.model.table.weight, random_vectors(24, 32, 42))
 
 
 def test_read_text_of_wikipedia2vec(tmp_path: Path) -> None:
     path = tmp_path / "w2v.txt"
     path.write_text("the\t1 2 3 4\nENTITY/New York\t0 1 2 3\nbroken\t1 2\nENTITY/Bad\t1 x 3 4\nENTITY/A b\t4 3 2 1\n")
     broken = BrokenLines()
-    found = dict(read_named_vectors(str(path), broken))
+    actual = dict(read_named_vectors(str(path), broken))
     # The word before the first entity cannot be told from a title yet.
-    assert list(found) == ["the", "New York", "A b"]
-    assert np.array_equal(found["New York"], VECTOR)
+    assert list(actual) == ["the", "New York", "A b"]
+    assert np.array_equal(actual["New York"], VECTOR)
     assert broken.lines == 2
 
 
@@ -79,16 +79,16 @@ def test_read_word2vec_and_packed(tmp_path: Path) -> None:
     (tmp_path / "a.txt.bz2").write_bytes(bz2.compress(text))
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text))
     for name in ("a.vec", "a.txt.bz2", "a.txt.gz"):
-        found = dict(read_named_vectors(str(tmp_path / name), BrokenLines()))
-        assert np.array_equal(found["New York"], VECTOR)
-        assert "a (b)" in found
+        actual = dict(read_named_vectors(str(tmp_path / name), BrokenLines()))
+        assert np.array_equal(actual["New York"], VECTOR)
+        assert "a (b)" in actual
 
 
 def test_read_arrays(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.stack([VECTOR, VECTOR + 1]))
     (tmp_path / "a.titles.txt").write_text("X y\nZ\n")
-    found = dict(read_named_vectors(str(tmp_path / "a.npy"), BrokenLines()))
-    assert np.array_equal(found["Z"], VECTOR + 1)
+    actual = dict(read_named_vectors(str(tmp_path / "a.npy"), BrokenLines()))
+    assert np.array_equal(actual["Z"], VECTOR + 1)
     save_file({"vectors": np.stack([VECTOR]), "qids": np.array([7])}, tmp_path / "b.safetensors")
     assert [name for name, _ in read_named_vectors(str(tmp_path / "b.safetensors"), BrokenLines())] == [7]
 
@@ -121,9 +121,9 @@ def test_from_vectors_to_a_run(options: dict[str, Any], tmp_path: Path, capsys: 
     assert main([f"--data={options['data']}", f"--vectors={tmp_path / 'w.txt'}", f"--output={out}"]) == 0
     report = capsys.readouterr().out
     assert "| all | 24 | 12 | 50.0% |" in report
-    found = load_file(out)
-    assert found["known"].tolist() == [True, False] * 12
-    assert found["vectors"][4].tolist() == [4, 1, 2, 3]
+    actual = load_file(out)
+    assert actual["known"].tolist() == [True, False] * 12
+    assert actual["vectors"][4].tolist() == [4, 1, 2, 3]
     run = ready(options | {"entity_vectors": out})
     assert run.model.table is not None
     assert run.model.table.weight[4].tolist() == [4, 1, 2, 3]
@@ -140,11 +140,11 @@ def test_from_labels(options: dict[str, Any], tmp_path: Path) -> None:
 
 def test_by_uri(options: dict[str, Any], tmp_path: Path) -> None:
     """As a bucket would have it: written and read through pyarrow's filesystems."""
-    place = f"file://{tmp_path}/init.safetensors"
-    arguments = [f"--data={options['data']}", f"--encode={options['model']}", f"--output={place}"]
+    target = f"file://{tmp_path}/init.safetensors"
+    arguments = [f"--data={options['data']}", f"--encode={options['model']}", f"--output={target}"]
     assert main(arguments) == 0
     qids = load_file(tmp_path / "init.safetensors")["qids"]
-    assert read_vectors(place, 24, 0, qids, 1)[1] == 24
+    assert read_vectors(target, 24, 0, qids, 1)[1] == 24
     with pytest.raises(InputError, match="nothing"):
         read_vectors(f"file://{tmp_path}/nothing", 24, 0, qids, 1)
 

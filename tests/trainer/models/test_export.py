@@ -28,9 +28,9 @@ def exported(encoder: Encoder, tmp_path: Path) -> str:
 
 
 def trained(options: dict[str, Any], **more: Any) -> Encoder:
-    found = ready(options | {"max_steps": 3} | more)
-    train.train(found)
-    return found.model.encoder
+    actual = ready(options | {"max_steps": 3} | more)
+    train.train(actual)
+    return actual.model.encoder
 
 
 @pytest.mark.parametrize(
@@ -48,11 +48,11 @@ def test_sentence_transformers_opens_it(options: dict[str, Any], tmp_path: Path,
     encoder = trained(options, **more)
     encoder.normalize = more["pooler"] == "avg"
     expected = encoder.encode(TEXTS)
-    place = exported(encoder, tmp_path)
-    theirs = library.SentenceTransformer(place, device="cpu")
+    folder = exported(encoder, tmp_path)
+    theirs = library.SentenceTransformer(folder, device="cpu")
     assert theirs.max_seq_length == 64
     assert np.abs(theirs.encode(TEXTS) - expected).max() < 1e-6
-    assert np.array_equal(Encoder.load(place).encode(TEXTS), expected)
+    assert np.array_equal(Encoder.load(folder).encode(TEXTS), expected)
 
 
 @pytest.mark.parametrize("pooler", ["avg_top2", "avg_first_last", "cls", "avg"])
@@ -67,11 +67,11 @@ def test_auto_model_opens_it(options: dict[str, Any], tmp_path: Path) -> None:
 
     encoder = trained(options, pooler="cls", mlp=True, mlp_only_train=False)
     expected = encoder.encode(TEXTS[:5])
-    place = exported(encoder, tmp_path)
-    model, tokenizer = AutoModel.from_pretrained(place).eval(), AutoTokenizer.from_pretrained(place)
+    folder = exported(encoder, tmp_path)
+    model, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
     with torch.no_grad():
-        found = model(**tokenizer(TEXTS[:5], padding=True, return_tensors="pt")).pooler_output.numpy()
-    assert np.abs(found - expected).max() < 1e-6
+        actual = model(**tokenizer(TEXTS[:5], padding=True, return_tensors="pt")).pooler_output.numpy()
+    assert np.abs(actual - expected).max() < 1e-6
 
 
 def test_the_cache_does_not_show_in_the_model(options: dict[str, Any]) -> None:
@@ -79,8 +79,10 @@ def test_the_cache_does_not_show_in_the_model(options: dict[str, Any]) -> None:
     config = make("ease", options | {"max_steps": 2}, {})
     exports = []
     for _ in ("cold", "warm"):
-        place = Path(run(config))
-        exports.append({str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()})
+        folder = Path(run(config))
+        exports.append(
+            {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        )
         shutil.rmtree(config.output)
     assert len(list(Path(config.cache).iterdir())) == 1
     assert exports[0].keys() == exports[1].keys() >= {"tokenizer.json", "model.safetensors", "run.json"}
@@ -93,48 +95,48 @@ def test_the_library_tokenizers_does_not_truncate(options: dict[str, Any], tmp_p
     encoder = Encoder.load(options["model"])
     encoder.tokenizer(TEXTS[:2], padding="max_length", truncation=True, max_length=8)
     encoder.encode(TEXTS, max_length=8)
-    place = Path(exported(encoder, tmp_path))
-    encoding = Tokenizer.from_file(str(place / "tokenizer.json")).encode("kana " * 40)
+    folder = Path(exported(encoder, tmp_path))
+    encoding = Tokenizer.from_file(str(folder / "tokenizer.json")).encode("kana " * 40)
     assert len(encoding.ids) == 42
-    assert json.loads((place / "tokenizer_config.json").read_text())["model_max_length"] == 64
+    assert json.loads((folder / "tokenizer_config.json").read_text())["model_max_length"] == 64
     # What the encoder does itself is as before.
     assert [len(row) for row in encoder.tokenize(["kana " * 40], 8)] == [8]
 
 
 def test_the_card_says_what_it_is(options: dict[str, Any]) -> None:
-    place = Path(run(make("ease", options | {"max_steps": 3, "held_out": 16}, {})))
-    card = (place / "README.md").read_text()
+    folder = Path(run(make("ease", options | {"max_steps": 3, "held_out": 16}, {})))
+    card = (folder / "README.md").read_text()
     facts = ["| pooler | avg |", "| seed | 42 |", "| dev score | -", "400 pairs of 24 entities", '"softmax_size": 16']
     for fact in [*facts, f"| torch | {torch.__version__} |"]:
         assert fact in card
-    assert json.loads((place / "data_manifest.json").read_text())["dataset"] == "pairs"
-    assert json.loads((place / "run.json").read_text())["config"]["seed"] == 42
-    assert json.loads((place.parent / "run.json").read_text())["preset"] == ""
+    assert json.loads((folder / "data_manifest.json").read_text())["dataset"] == "pairs"
+    assert json.loads((folder / "run.json").read_text())["config"]["seed"] == 42
+    assert json.loads((folder.parent / "run.json").read_text())["preset"] == ""
 
 
 def test_modules_that_we_lack_are_named(options: dict[str, Any], tmp_path: Path) -> None:
-    place = Path(exported(Encoder.load(options["model"]), tmp_path))
-    pooling = place / "1_Pooling/config.json"
+    folder = Path(exported(Encoder.load(options["model"]), tmp_path))
+    pooling = folder / "1_Pooling/config.json"
     pooling.write_text(json.dumps({"pooling_mode": "max"}))
     with pytest.raises(InputError, match="pools by max"):
-        Encoder.load(str(place))
+        Encoder.load(str(folder))
     pooling.write_text(json.dumps({"pooling_mode": ["mean", "max"]}))
     with pytest.raises(InputError, match="pools by"):
-        Encoder.load(str(place))
-    modules = json.loads((place / "modules.json").read_text())
-    (place / "modules.json").write_text(json.dumps([*modules, {"path": "2_CNN", "type": "a.CNN"}]))
+        Encoder.load(str(folder))
+    modules = json.loads((folder / "modules.json").read_text())
+    (folder / "modules.json").write_text(json.dumps([*modules, {"path": "2_CNN", "type": "a.CNN"}]))
     with pytest.raises(InputError, match="Transformer \\+ Pooling \\+ CNN"):
-        Encoder.load(str(place))
+        Encoder.load(str(folder))
 
 
 def test_a_pooler_that_is_asked_for_overrides(options: dict[str, Any], tmp_path: Path) -> None:
     encoder = Encoder.load(options["model"])
     encoder.normalize = True
-    place = exported(encoder, tmp_path)
-    assert np.allclose(np.linalg.norm(Encoder.load(place).encode(TEXTS), axis=1), 1)
-    other = Encoder.load(place, "cls_before_pooler")
+    folder = exported(encoder, tmp_path)
+    assert np.allclose(np.linalg.norm(Encoder.load(folder).encode(TEXTS), axis=1), 1)
+    other = Encoder.load(folder, "cls_before_pooler")
     assert (other.pooler, other.normalize) == ("cls_before_pooler", False)
-    assert isinstance(Encoder.load(place, "cls").head, Head)
+    assert isinstance(Encoder.load(folder, "cls").head, Head)
 
 
 def test_encoding_keeps_order_and_length(options: dict[str, Any]) -> None:

@@ -65,11 +65,11 @@ def test_attention_is_that_of_transformers(tiny_model: Path) -> None:
     encoder = Encoder.load(str(tiny_model), "avg")
     for lengths in ([9, 3, 1, 7, 8], [9] * 5):
         mask = torch.arange(9) < torch.tensor(lengths)[:, None]
-        found = []
+        actual = []
         for attention in ("sdpa", gpu.ATTENTION):
             encoder.backbone.set_attn_implementation(attention)
-            found.append(encoder(ids, mask))
-        assert torch.allclose(*found, atol=1e-6)
+            actual.append(encoder(ids, mask))
+        assert torch.allclose(*actual, atol=1e-6)
 
 
 class Copies(TorchDispatchMode):
@@ -132,5 +132,5 @@ def test_processes_know_their_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(os.environ, "WORLD_SIZE", "2")
     for device in (torch.device("cuda", 1), torch.device("cpu")):
         distributed.start(device)
-    assert [found[:2] for found in asked] == [("cpu:gloo,cuda:nccl", torch.device("cuda", 1)), ("gloo", None)]
+    assert [actual[:2] for actual in asked] == [("cpu:gloo,cuda:nccl", torch.device("cuda", 1)), ("gloo", None)]
     assert all(limit > timedelta(hours=1) for _, _, limit in asked)

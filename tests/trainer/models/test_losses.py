@@ -105,8 +105,8 @@ def test_entity_loss_is_equation_2(k: int, weight: float, mask: bool, tau: float
 def test_order_of_rows_does_not_matter() -> None:
     s, e, negative = draw(8, 5), draw(8, 5, seed=1), draw(8, 2, 5, seed=2)
     order = torch.randperm(8, generator=torch.Generator().manual_seed(3))
-    one = entity_loss(s, e, negative, 1.0, 1.0)
-    assert entity_loss(s[order], e[order], negative[order], 1.0, 1.0).item() == pytest.approx(one.item(), rel=1e-5)
+    single = entity_loss(s, e, negative, 1.0, 1.0)
+    assert entity_loss(s[order], e[order], negative[order], 1.0, 1.0).item() == pytest.approx(single.item(), rel=1e-5)
 
 
 def test_without_negatives_it_is_simcse_with_entities() -> None:

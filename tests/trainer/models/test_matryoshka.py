@@ -69,6 +69,6 @@ def test_widths_that_a_vector_does_not_have(options: dict[str, Any], widths: str
 
 
 def test_the_card_names_the_widths(options: dict[str, Any]) -> None:
-    place = task.run(make("ease", {**options, "matryoshka": "8,16", "max_steps": 2}, {}))
-    assert "| widths | 8,16: the first so many numbers" in Path(place, "README.md").read_text()
-    assert Encoder.load(place).dim == 32
+    folder = task.run(make("ease", {**options, "matryoshka": "8,16", "max_steps": 2}, {}))
+    assert "| widths | 8,16: the first so many numbers" in Path(folder, "README.md").read_text()
+    assert Encoder.load(folder).dim == 32

@@ -30,25 +30,25 @@ def test_word_pieces_keep_marks_and_lose_case() -> None:
 
 
 def test_the_same_seed_makes_the_same_model(pairs_dir: Path) -> None:
-    found = []
+    actual = []
     for seed in (1, 1, 2):
         torch.manual_seed(seed)
-        found.append(new_encoder(open_pairs(str(pairs_dir)), "tiny", 100).encode(["kana lopo"])[0])
-    assert (found[0] == found[1]).all()
-    assert (found[0] != found[2]).any()
+        actual.append(new_encoder(open_pairs(str(pairs_dir)), "tiny", 100).encode(["kana lopo"])[0])
+    assert (actual[0] == actual[1]).all()
+    assert (actual[0] != actual[2]).any()
 
 
 def test_without_a_model(options: dict[str, Any]) -> None:
     """From a preset, with a model of its own in its place; a second call takes up what the first made."""
     flags = {**options, "preset": "ease-mbert-paper", "new": "tiny", "max_steps": 2}
     del flags["model"]
-    place = task.run(make("ease", flags, {}))
-    record = json.loads((Path(place) / "run.json").read_text())
+    folder = task.run(make("ease", flags, {}))
+    record = json.loads((Path(folder) / "run.json").read_text())
     assert (record["config"]["model"], record["config"]["new"], record["state"]["step"]) == ("", "tiny", 2)
-    assert "a new tiny model, begun with random weights" in (Path(place) / "README.md").read_text()
-    assert AutoModel.from_pretrained(place).config.hidden_size == 128
-    assert Encoder.load(place).encode(["kana"]).shape == (1, 128)
-    before = Encoder.load(place).encode(["kana lopo"])
+    assert "a new tiny model, begun with random weights" in (Path(folder) / "README.md").read_text()
+    assert AutoModel.from_pretrained(folder).config.hidden_size == 128
+    assert Encoder.load(folder).encode(["kana"]).shape == (1, 128)
+    before = Encoder.load(folder).encode(["kana lopo"])
     assert (Encoder.load(task.run(make("ease", flags, {}))).encode(["kana lopo"]) == before).all()
 
 

@@ -62,13 +62,13 @@ def test_packed_tokens_give_the_vectors_and_gradients_of_padded_ones(
     family: str, pooler: str, tiny_model: Path
 ) -> None:
     encoder = encoder_of(tiny_model, family, pooler).double()
-    found = []
+    both = []
     for width in (0, 1000):
         with packing_from(width):
             assert encoder._packs(MASK) == (width == 0)
-            found.append(results(encoder))
-    assert len(found[0]) == len(found[1]) > 2 * packing.WEIGHTS
-    assert all(torch.allclose(one, other, atol=1e-10) for one, other in zip(*found, strict=True))
+            both.append(results(encoder))
+    assert len(both[0]) == len(both[1]) > 2 * 16
+    assert all(torch.allclose(a, b, atol=1e-10) for a, b in zip(*both, strict=True))
 
 
 @pytest.mark.parametrize("pooler", ["avg", "cls_before_pooler"])
@@ -107,8 +107,8 @@ def test_in_bf16_vectors_and_gradients_are_those_of_float32_rounded(tiny_model: 
     assert {x.dtype for x in rounded} == {torch.float32}
     # All gradients together, since that of a key's bias is zero but for rounding.
     for part in (slice(0, 1), slice(1, None)):
-        one, other = (torch.cat([x.flatten() for x in found[part]]) for found in (exact, rounded))
-        assert 0 < (one - other).norm() <= 0.02 * one.norm()
+        wanted, got = (torch.cat([x.flatten() for x in tensors[part]]) for tensors in (exact, rounded))
+        assert 0 < (wanted - got).norm() <= 0.02 * wanted.norm()
 
 
 def test_frozen_weights_get_no_gradient(tiny_model: Path) -> None:
@@ -122,7 +122,7 @@ def test_frozen_weights_get_no_gradient(tiny_model: Path) -> None:
 
 def test_a_packed_batch_has_as_many_tokens_as_its_sentences() -> None:
     mask = torch.tensor([[1, 1, 0], [1, 0, 0]])
-    packed = Packing(mask, heads=2)
+    packed = Packing(mask)
     padded = torch.arange(6).view(2, 3)
     assert packed.pack(padded).tolist() == [[0, 1, 3]]
     assert packed.positions.tolist() == [[0, 1, 0]]
@@ -132,20 +132,32 @@ def test_a_packed_batch_has_as_many_tokens_as_its_sentences() -> None:
 
 
 def test_attention_pads_sentences_to_the_length_of_their_bucket() -> None:
-    packed = Packing(MASK, heads=4)
-    assert [bucket.shape for bucket in packed.buckets] == [(4, 16, 4), (1, 24, 4), (1, 32, 4)]
-    assert [bucket.tokens for bucket in packed.buckets] == [slice(0, 29), slice(29, 47), slice(47, 74)]
+    packed = Packing(MASK)
+    assert [tuple(bucket.is_token.shape) for bucket in packed.buckets] == [(4, 16), (1, 24), (1, 32)]
+    tokens_of_buckets = [bucket.source[bucket.is_token.flatten()].tolist() for bucket in packed.buckets]
+    assert tokens_of_buckets == [list(range(29)), list(range(29, 47)), list(range(47, 74))]
     assert packed.first.tolist() == [0, 9, 12, 47, 29, 13]
-    x = torch.randn(74, 3 * 4 * 2)
-    joined = torch.empty_like(x)
-    for bucket in packed.buckets:
-        bucket.join(bucket.split(x, 3), joined)
-    assert torch.equal(joined, x)
+    # The padding of a sentence takes its first token.
+    assert all((bucket.source[~bucket.is_token.flatten()] < 74).all() for bucket in packed.buckets)
+    # Of equal values the mean is the value, whatever the scores are.
+    qkv = torch.randn(74, 3, 4 * 2)
+    qkv[:, 2] = torch.arange(74)[:, None] * 0 + 3.0
+    assert torch.allclose(packed.attention(qkv.flatten(1), 4, 1.0, 0.0), torch.full((74, 8), 3.0))
 
 
-@pytest.mark.parametrize(
-    "change", [{"hidden_act": "relu"}, {"is_decoder": True}, {"model_type": "mpnet"}, {"hidden_size": 16}]
-)
+def test_any_activation_is_packed(tiny_model: Path) -> None:
+    model = backbone("bert", 0.0)
+    for layer in model.encoder.layer:
+        layer.intermediate.intermediate_act_fn = torch.nn.ReLU()
+    encoder = Encoder(model, AutoTokenizer.from_pretrained(tiny_model), "avg").train().double()
+    both = []
+    for width in (0, 1000):
+        with packing_from(width):
+            both.append(results(encoder))
+    assert all(torch.allclose(a, b, atol=1e-10) for a, b in zip(*both, strict=True))
+
+
+@pytest.mark.parametrize("change", [{"is_decoder": True}, {"model_type": "mpnet"}, {"hidden_size": 16}])
 def test_other_models_are_not_packed(change: dict[str, object]) -> None:
     config = BertConfig(hidden_size=256)
     assert packing.can_pack(config)
