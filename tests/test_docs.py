@@ -153,7 +153,7 @@ def known_flags(words: list[str]) -> set[str] | None:
         _, module, *rest = words[words.index("-m") :]
         if module == "wikianchor":
             return known_flags([module, *rest])
-        command = {"wikianchor.trainer.evaluate": "evaluate"}.get(module, module)
+        command = module
     else:
         return None
     if command == "evaluate":

@@ -15,7 +15,6 @@ from wikianchor.pipelines.cli.commands import TRAINER as TRAINER_COMMANDS
 WORDS = [[], *([name] for name in (*COMMANDS, *TRAINER_COMMANDS)), ["train", "ease"], ["train", "mboe"]]
 WORDS += [["papers", *words.split()] for words in ("tables table1", "figures words", "construction filter")]
 WIKIANCHOR = [[sys.executable, "-m", "wikianchor", *words] for words in WORDS]
-TRAINER = [[sys.executable, "-m", *words.split()] for words in (*("wikianchor.trainer.evaluate",),)]
 # Each takes longer to import than all the help there is to print.
 HEAVY = {
     *("apache_beam", "numpy", "pyarrow", "requests", "scipy", "sklearn", "matplotlib"),
@@ -33,7 +32,7 @@ def run(command: list[str]) -> tuple[int, str, list[str], set[str]]:
     return ended.returncode, ended.stdout, [line for line in lines if not line.startswith("import time:")], imported
 
 
-@pytest.mark.parametrize("command", [*WIKIANCHOR, *TRAINER], ids=lambda command: " ".join(command[2:]))
+@pytest.mark.parametrize("command", WIKIANCHOR, ids=lambda command: " ".join(command[2:]))
 def test_help_is_there_without_what_the_command_needs(command: list[str]) -> None:
     status, printed, said, imported = run([*command, "--help"])
     assert (status, said) == (0, [])

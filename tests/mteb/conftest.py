@@ -30,9 +30,9 @@ def news_rows(language: str, sizes: Sequence[int] = SIZES) -> list[dict[str, Any
         for label, size in enumerate(sizes):
             if number >= size:
                 continue
-            own = WORDS[5 * label : 5 * label + 5]
+            words_of_label = WORDS[5 * label : 5 * label + 5]
             draw = int.from_bytes(hashlib.sha256(f"{language} {label} {number}".encode()).digest()[:8], "big")
-            words = [own[draw // 5**place % 5] for place in range(12)]
+            words = [words_of_label[draw // 5**position % 5] for position in range(12)]
             row = dict.fromkeys(SCHEMA.names, "") | {
                 "language": language,
                 "page_id": len(rows) + 1,
@@ -46,20 +46,20 @@ def news_rows(language: str, sizes: Sequence[int] = SIZES) -> list[dict[str, Any
     return rows
 
 
-def write_mewsc16(place: Path, languages: Mapping[str, Sequence[int]], mode: str = "clean") -> Path:
+def write_mewsc16(folder: Path, languages: Mapping[str, Sequence[int]], mode: str = "clean") -> Path:
     """Write a dataset as `wikianchor mewsc16` lays it out, in two row groups for each language."""
     configs: dict[str, Any] = {}
     for language, sizes in languages.items():
         rows = news_rows(language, sizes)
         name = f"data/{language}/train-00000-of-00001.parquet"
-        (place / name).parent.mkdir(parents=True)
-        pq.write_table(pa.Table.from_pylist(rows, SCHEMA), place / name, row_group_size=max(1, len(rows) // 2))
-        content = (place / name).read_bytes()
+        (folder / name).parent.mkdir(parents=True)
+        pq.write_table(pa.Table.from_pylist(rows, SCHEMA), folder / name, row_group_size=max(1, len(rows) // 2))
+        content = (folder / name).read_bytes()
         shard = {"path": name, "rows": len(rows), "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
         configs[language] = {"rows": len(rows), "shards": [shard]}
     manifest = {"dataset": "mewsc16", "schema_version": VERSION, "configs": configs, "options": {"mode": mode}}
-    (place / "manifest.json").write_text(json.dumps(manifest))
-    return place
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -20,8 +20,8 @@ from wikianchor.schemas.mewsc16 import LANGUAGES, TOPICS
 
 def evaluate(encoder: Any, task: MewsC16Clustering) -> dict[str, Any]:
     """Return the scores of each language."""
-    found = mteb.evaluate(encoder, [task], cache=None, show_progress_bar=False, co2_tracker=False)
-    (result,) = found.task_results
+    actual = mteb.evaluate(encoder, [task], cache=None, show_progress_bar=False, co2_tracker=False)
+    (result,) = actual.task_results
     assert result.task_name == task.metadata.name
     assert result.dataset_revision == task.metadata.revision
     return {row["hf_subset"]: row for row in result.scores["test"]}

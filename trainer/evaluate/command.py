@@ -14,7 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from wikianchor.io.errors import InputError, UsageError
@@ -32,12 +32,11 @@ from wikianchor.trainer.evaluate.report import (
     Result,
     markdown,
     model_facts,
-    short_names,
     to_json,
     write_results,
 )
 from wikianchor.trainer.evaluate.task import EvaluationOptions, EvaluationTask, SentenceVectors
-from wikianchor.trainer.evaluate.tasks import clustering, sphere, sts
+from wikianchor.trainer.evaluate.tasks import sts
 from wikianchor.trainer.evaluate.whitening import Whitened, sentences
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.gpu import default_precision
@@ -172,11 +171,12 @@ def evaluate(
         scores = task.score(parts, vectors, options)
         if whiten:
             fitted = f"{len(fitted_on):,} training sentences" if fitted_on else "the set's sentences"
-            scores.protocol.update({"whitening": whiten, "whitening fitted on": fitted})
+            whitened = {"whitening": whiten, "whitening fitted on": fitted}
+            scores = replace(scores, protocol={**scores.protocol, **whitened})
         seconds = time.perf_counter() - start
         source = sum((part.source for part in parts), SetSource())
         date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-        results.append(Result(facts, task.name, scores, source, seconds, date))
+        results.append(Result(facts, task.name, scores, source, seconds=seconds, date=date))
         print(f"{task.name}: {source.kept:,} rows, {seconds:.1f} s", file=sys.stderr, flush=True)
         if len(vectors) > MOST_VECTORS:
             vectors.forget()
@@ -194,12 +194,14 @@ def run(flags: EvaluateOptions, complete: bool = False) -> tuple[list[Result], L
         UsageError: the options do not go together.
         InputError: there is nothing to score, or an output directory cannot be written.
     """
-    options = EvaluationOptions(flags.split, flags.seeds, flags.normalize, flags.languages, flags.clusters)
+    options = EvaluationOptions(flags.split, flags.seeds, flags.normalize, flags.languages)
     sets = load_all(flags, options)
     sets.check(complete)
-    if flags.clusters:
-        check_clusters(sets.tasks, flags.model)
-    check_outputs(flags)
+    if flags.output:
+        # Found out before hours of scoring.
+        with writing(flags.output):
+            os.makedirs(flags.output, exist_ok=True)
+        check_writable(flags.output)
     results: list[Result] = []
     device = choose_device(flags.device)
     for path in flags.model:
@@ -212,43 +214,12 @@ def run(flags: EvaluateOptions, complete: bool = False) -> tuple[list[Result], L
     return results, sets
 
 
-def check_outputs(flags: EvaluateOptions) -> None:
-    """Check that the outputs can be written, which is found out before hours of scoring.
-
-    Raises:
-        InputError: a directory cannot be written.
-    """
-    if flags.output:
-        with writing(flags.output):
-            os.makedirs(flags.output, exist_ok=True)
-        check_writable(flags.output)
-    for flag, path in (("--plot", flags.plot), ("--clusters", flags.clusters)):
-        if path:
-            check_writable(os.path.dirname(os.path.abspath(path)), flag)
-
-
-def check_clusters(loaded: LoadedTasks, models: Sequence[str]) -> None:
-    """Raise UsageError unless `--clusters` applies to one language of MewsC-16 and one model."""
-    languages = [len(parts) for task, parts in loaded if task.name == clustering.MEWSC16_TASK]
-    if languages != [1] or len(models) > 1:
-        raise UsageError("--clusters shows one model in one language of MewsC-16: --tasks=mewsc16 --languages=ja")
-
-
 def check_languages(loaded: LoadedTasks, languages: Sequence[str]) -> None:
     """Raise UsageError for a language that is in none of the sets."""
     known = {"eng"} | {canonical(code) for _, parts in loaded for part in parts for code in part.name.split("-")}
     missing = [code for code in languages if canonical(code) not in known]
     if missing:
         raise UsageError(f"--languages: {', '.join(missing)} is in none of the sets that were found")
-
-
-def draw(results: Sequence[Result], path: str) -> None:
-    """Write the plot of alignment and uniformity."""
-    names = short_names(result.model.name for result in results)
-    models = {names[result.model.name]: result.scores.splits for result in results if result.task == sphere.NAME}
-    if not models:
-        raise UsageError(f"--plot shows {sphere.NAME}: put it among --tasks, and its sets under --data")
-    sphere.plot(models, path)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -273,8 +244,6 @@ def report(flags: EvaluateOptions, failed: list[str]) -> str:
     if flags.output:
         write_results(results, flags.output)
         write_text(os.path.join(flags.output, "report.md"), text)
-    if flags.plot:
-        draw(results, flags.plot)
     if flags.json:
         return printable_json(json.dumps([to_json(result) for result in results], indent=2, ensure_ascii=False))
     return text

@@ -9,7 +9,8 @@ import numpy as np
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.pairs import ScoredPairs, correlations
-from wikianchor.trainer.evaluate.tasks import japanese, sts
+from wikianchor.trainer.evaluate.task import EvaluationOptions
+from wikianchor.trainer.evaluate.tasks.sts import SETS
 from wikianchor.trainer.models.encoder import Encoder
 
 
@@ -33,18 +34,17 @@ def load_dev(directory: str, task: str) -> DevSet:
     """Return the dev part of a set.
 
     Args:
-        directory: with evaluation sets.
+        directory: directory with evaluation sets.
         task: name of the set.
 
     Raises:
         UsageError: there is no dev part of a set with this name.
         InputError: its file is missing or damaged.
     """
-    loaders = {**sts.LOADERS, **japanese.LOADERS}
-    if task not in loaders:
-        raise UsageError(f"--dev_tasks={task}: has no dev part: choose of {', '.join(loaders)}")
-    pairs = loaders[task](EvaluationFiles(directory), "dev")
-    if pairs is None:
-        layout = {**sts.LAYOUTS, **{task.name: task.layout for task in japanese.TASKS}}[task]
-        raise InputError(f"{directory}: no dev part of {task} ({layout}): --dev names where it is")
-    return DevSet(pairs)
+    sets = {name: pairs for name, pairs in SETS.items() if pairs.dev}
+    if task not in sets:
+        raise UsageError(f"--dev_tasks={task}: has no dev part: choose of {', '.join(sets)}")
+    parts = sets[task].part(EvaluationFiles(directory), "dev", EvaluationOptions())
+    if not parts:
+        raise InputError(f"{directory}: no dev part of {task} ({sets[task].layout}): --dev names where it is")
+    return DevSet(parts[0])

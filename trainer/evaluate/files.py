@@ -8,14 +8,18 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from pyarrow import fs
+import pyarrow as pa
+from pyarrow import fs, parquet
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import exists, filesystem, read_bytes, reading
 from wikianchor.trainer.evaluate.languages import asked
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -91,17 +95,17 @@ class EvaluationFiles:
         matches = ((name, compiled.fullmatch(name)) for name in self.names)
         return {name: match for name, match in matches if match}
 
-    def find(self, pattern: str, what: str) -> str | None:
+    def find(self, pattern: str, title: str) -> str | None:
         """Return the file that matches, or None.
 
         Args:
             pattern: as for `match`.
-            what: the file in words, for the error.
+            title: the file in words, for the error.
 
         Raises:
             InputError: several files match, and their contents differ.
         """
-        return self.same(list(self.match(pattern)), what)
+        return self.same(list(self.match(pattern)), title)
 
     def by_group(self, pattern: str) -> dict[str, list[str]]:
         """Return the files that match a pattern by its first group, sorted by that."""
@@ -110,21 +114,21 @@ class EvaluationFiles:
             groups.setdefault(match[1], []).append(name)
         return groups
 
-    def by_language(self, pattern: str, what: str, languages: Iterable[str]) -> dict[str, str]:
+    def by_language(self, pattern: str, title: str, languages: Iterable[str]) -> dict[str, str]:
         """Return the file of each language, for languages that are asked for.
 
         Args:
             pattern: as for `match`; its first group is the code of the language.
-            what: the set in words, for the error.
+            title: the set in words, for the error.
             languages: those asked for; none for all.
 
         Raises:
             InputError: several files of a language match, and their contents differ.
         """
         groups = {code: names for code, names in self.by_group(pattern).items() if asked(code, languages)}
-        return {code: str(self.same(names, f"{what} {code}")) for code, names in groups.items()}
+        return {code: str(self.same(names, f"{title} {code}")) for code, names in groups.items()}
 
-    def same(self, names: Sequence[str], what: str) -> str | None:
+    def same(self, names: Sequence[str], title: str) -> str | None:
         """Return the first of several copies of a file, or None where there is none.
 
         Raises:
@@ -132,7 +136,7 @@ class EvaluationFiles:
         """
         if len(names) > 1 and len({self.sha256(name) for name in names}) > 1:
             raise InputError(
-                f"{self.root}: {what} is there several times and differs: {', '.join(names)}: name one by --data"
+                f"{self.root}: {title} is there several times and differs: {', '.join(names)}: name one by --data"
             )
         return names[0] if names else None
 
@@ -148,11 +152,47 @@ class EvaluationFiles:
         """Return the sha256 of a file, in hexadecimal."""
         return hashlib.sha256(self.bytes(name)).hexdigest()
 
+    def rows(self, name: str, source: SetSource, parse: Callable[[str], T | None], skip: int = 0) -> Iterator[T]:
+        """Yield what `parse` makes of each line, and count the lines in `source`.
+
+        Args:
+            name: path of the file.
+            source: record of the file, and of lines that are not UTF-8 or of which `parse` makes None.
+            parse: parser of a line.
+            skip: lines of the header.
+        """
+        for line in self.lines(name, source)[skip:]:
+            source.rows += 1
+            row = None if line is None else parse(line)
+            if row is None:
+                source.broken += 1
+            else:
+                yield row
+
+    def parquet(self, name: str) -> parquet.ParquetFile:
+        """Return an open Parquet file.
+
+        Raises:
+            InputError: it is none.
+        """
+        with reading(self.path(name)):
+            return parquet.ParquetFile(pa.BufferReader(self.bytes(name)))
+
     def lines(self, name: str, source: SetSource) -> list[str | None]:
         """Return a file's lines, None for a line that is not UTF-8, and record the file in `source`."""
         content = self.bytes(name)
         source.files[name] = hashlib.sha256(content).hexdigest()
         return split_lines(content)
+
+
+def two_columns(line: str) -> tuple[str, str] | None:
+    """Return what is before and after the first tab; None where either is empty.
+
+    >>> two_columns("de-1\\tein Satz "), two_columns("de-2")
+    (('de-1', 'ein Satz'), None)
+    """
+    first, _, second = line.partition("\t")
+    return (first.strip(), second.strip()) if first.strip() and second.strip() else None
 
 
 def split_lines(content: bytes) -> list[str | None]:

@@ -175,7 +175,7 @@ def best_threshold(cosines: NDArray[np.float32], right: NDArray[np.bool_], gold:
     order = np.argsort(-cosines, kind="stable")
     sorted_cosines, hits = cosines[order].astype(np.float64), np.cumsum(right[order])
     scores = 2 * hits / (np.arange(1, len(order) + 1) + gold)
-    cuts = np.append(sorted_cosines[:-1] > sorted_cosines[1:], True)
+    cuts = np.append(sorted_cosines[:-1] > sorted_cosines[1:], [True])
     best = int(np.argmax(np.where(cuts, scores, -1.0)))
     below = sorted_cosines[best + 1] if best + 1 < len(order) else sorted_cosines[best]
     return float((sorted_cosines[best] + below) / 2)

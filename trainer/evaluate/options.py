@@ -84,15 +84,11 @@ class EvaluateOptions(SetOptions, EncoderOptions):
         "", choices=("", *PRECISIONS), help="precision of matrix products", unset="tf32 on cuda, else fp32"
     )
     seeds: int = option(10, help="runs of what starts at random, from seed 0 on", check=at_least(1))
-    normalize: bool = option(False, help="cluster and classify vectors of unit length")
+    normalize: bool = option(default=False, help="cluster and classify vectors of unit length")
     whiten: int = option(
         0, metavar="DIM", help="BERT-whitening of each set, DIM directions kept; 0: none", check=at_least(0)
     )
-    plot: str = option("", metavar="FILE", help="file for the scatter plot of alignment and uniformity: .png, .svg")
-    clusters: str = option(
-        "", metavar="FILE", help="file for a plot of MewsC-16's clusters, of one model in one language: .png, .svg"
-    )
-    json: bool = option(False, help="print the results as JSON, not as tables")
+    json: bool = option(default=False, help="print the results as JSON, not as tables")
 
     def completed(self) -> EvaluateOptions:
         """Return the options; raises UsageError without a model or a set."""

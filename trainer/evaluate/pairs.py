@@ -9,18 +9,16 @@ JSON lines    and Parquet, with the same names: JGLUE
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import parquet
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import reading
@@ -29,7 +27,6 @@ from wikianchor.trainer.evaluate.metrics import pair_cosines, pearson, spearman
 from wikianchor.trainer.evaluate.task import mteb_row
 
 RawRow = tuple[str, str, str]
-_JAPANESE = re.compile("[\u3041-\u30fe\u4e00-\u9fff]")
 
 # JSICK has the English sentences beside the Japanese ones, which count.
 FIRST = ("sentence_a_ja", "sentence1", "sentence_a", "text1", "sent1")
@@ -42,7 +39,7 @@ class ScoredPairs:
     """Pairs of sentences with gold scores.
 
     Attributes:
-        name: of the set.
+        name: name of the set.
         first, second: the sentences, row by row.
         gold: (rows,) float64.
         source: files and counts.
@@ -64,9 +61,9 @@ def make_pairs(name: str, rows: Iterable[RawRow | None], source: SetSource) -> S
     """Return the rows with two sentences and a finite score, and count the others in `source`.
 
     Args:
-        name: of the set.
+        name: name of the set.
         rows: two sentences and a score; None for a row that cannot be parsed.
-        source: of the set.
+        source: source of the set.
 
     Raises:
         InputError: no row can be used.
@@ -111,18 +108,13 @@ def _join(text: str | None, score: str | None) -> RawRow | None:
     return None if len(columns) < 2 or score is None else (columns[0], columns[1], score)
 
 
-def is_japanese(data: EvaluationFiles, file: str) -> bool:
-    """Return whether a file has Japanese letters in its first lines. Translated sets have the names of the English."""
-    return bool(_JAPANESE.search(data.bytes(file)[:4096].decode("utf-8", "replace")))
-
-
 def read_pairs(data: EvaluationFiles, file: str, name: str, part: tuple[str, str] | None = None) -> ScoredPairs:
     """Read one file in any of the layouts above.
 
     Args:
         data: the evaluation sets.
         file: path of the file.
-        name: of the set.
+        name: name of the set.
         part: a column and a value: only rows with this value are read. For tables with a header.
 
     Raises:
@@ -130,7 +122,9 @@ def read_pairs(data: EvaluationFiles, file: str, name: str, part: tuple[str, str
     """
     source = SetSource()
     if file.endswith(".parquet"):
-        table = _parquet(data, file, source)
+        source.files[file] = data.sha256(file)
+        with reading(data.path(file)):
+            table = data.parquet(file).read()
         columns = _columns(file, table.column_names)
         return make_pairs(name, (_cells(row, columns) for row in table.select(columns).to_pylist()), source)
     lines = data.lines(file, source)
@@ -150,11 +144,9 @@ def _part(file: str, rows: Sequence[list[str] | None], column: str, value: str) 
 
 
 def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
+    with contextlib.suppress(ValueError):
+        return value if math.isfinite(value := float(text)) else None
+    return None
 
 
 def _split(file: str, lines: Sequence[str | None]) -> list[list[str] | None]:
@@ -163,17 +155,14 @@ def _split(file: str, lines: Sequence[str | None]) -> list[list[str] | None]:
     Quotes are text in tab-separated files. In comma-separated files each line is parsed alone, so that an unbalanced
     quote breaks one row only.
     """
-    sample = next((line for line in lines if line), "")
-    if not file.endswith(".csv") or "\t" in sample:
-        return [None if line is None else line.split("\t") for line in lines]
-    return [None if line is None else _commas(line) for line in lines]
-
-
-def _commas(line: str) -> list[str] | None:
-    try:
-        return next(csv.reader([line]), None)
-    except csv.Error:
-        return None
+    tabs = not file.endswith(".csv") or "\t" in next((line for line in lines if line), "")
+    rows: list[list[str] | None] = []
+    for line in lines:
+        try:
+            rows.append(None if line is None else line.split("\t") if tabs else next(csv.reader([line]), None))
+        except csv.Error:
+            rows.append(None)
+    return rows
 
 
 def _table_rows(file: str, rows: Sequence[list[str] | None]) -> list[RawRow | None]:
@@ -236,12 +225,6 @@ def _cells(item: Mapping[str, object], columns: tuple[str, str, str]) -> RawRow 
     return first, second, "" if gold is None else str(gold)
 
 
-def _parquet(data: EvaluationFiles, file: str, source: SetSource) -> pa.Table:
-    source.files[file] = data.sha256(file)
-    with reading(data.path(file)):
-        return parquet.read_table(pa.BufferReader(data.bytes(file)))
-
-
 PROTOCOL = {"similarity": "cosine", "correlation": "Spearman"}
 
 
@@ -255,18 +238,3 @@ def correlations(pairs: ScoredPairs, vectors: Callable[[Sequence[str]], Any]) ->
 def row(name: str, languages: Sequence[str], scores: Mapping[str, float], pairs: ScoredPairs) -> dict[str, Any]:
     """Return the row of mteb's result for a set of pairs."""
     return mteb_row(name, languages, scores["spearman"], **scores, rows=len(pairs))
-
-
-def two_file_sets(data: EvaluationFiles, folder: str, name: str) -> list[ScoredPairs]:
-    """Return the sets STS.input.X.txt with STS.gs.X.txt in the folders that match a pattern.
-
-    SMT of 2013 is missing, because its sentences are not published.
-    """
-    sets = []
-    for subset, files in data.by_group(rf"{folder}/STS\.input\.(.+)\.txt").items():
-        file = str(data.same(files, f"{name} {subset}"))
-        gold = file.replace("STS.input.", "STS.gs.")
-        if gold not in data.names:
-            raise InputError(f"{data.path(file)}: its gold scores {data.path(gold)} are missing: get the set again")
-        sets.append(read_two_files(data, file, gold, subset))
-    return sets

@@ -10,7 +10,6 @@ from wikianchor.trainer.evaluate.task import EvaluationTask
 from wikianchor.trainer.evaluate.tasks import (
     bucc,
     clustering,
-    japanese,
     lareqa,
     mldoc,
     retrieval,
@@ -20,7 +19,7 @@ from wikianchor.trainer.evaluate.tasks import (
     transfer,
 )
 
-FAMILIES = (sts, transfer, clustering, tatoeba, lareqa, bucc, mldoc, sphere, japanese, retrieval)
+FAMILIES = (sts, transfer, clustering, tatoeba, lareqa, bucc, mldoc, sphere, retrieval)
 TASKS: list[EvaluationTask] = [task for family in FAMILIES for task in family.TASKS]
 
 

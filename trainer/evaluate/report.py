@@ -45,7 +45,7 @@ class Result:
         scores: the result.
         source: files and counts of the set.
         seconds: duration.
-        date: of the end, in ISO 8601.
+        date: time of the end, in ISO 8601.
     """
 
     model: ModelFacts
@@ -63,7 +63,7 @@ def model_facts(path: str, encoder: Encoder, max_length: int | None, versions: M
         path: where it was loaded from: a directory or a name on the Hub.
         encoder: the encoder.
         max_length: tokens kept of a text, None for the model's limit.
-        versions: of packages.
+        versions: versions of packages.
     """
     revision = model_revision(path) if os.path.isdir(path) else getattr(encoder.backbone.config, "_commit_hash", None)
     facts = {
@@ -143,7 +143,7 @@ def markdown(results: Sequence[Result], notes: Iterable[str], paths: bool = True
     """Return the report: tables of scores with a row for each model, and tables of the models and the data.
 
     Args:
-        results: of all models and tasks.
+        results: results of all models and tasks.
         notes: lines about what was not scored.
         paths: whether the models' names are paths, which are shortened.
     """

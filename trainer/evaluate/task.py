@@ -30,14 +30,12 @@ class EvaluationOptions:
         seeds: number of runs of anything that begins at random, with seeds from 0.
         normalize: cluster and classify vectors of unit length.
         languages: codes of the languages to score; none for all.
-        clusters: file for a plot of clusters, "" for none.
     """
 
     split: str = "test"
     seeds: int = 10
     normalize: bool = False
     languages: tuple[str, ...] = ()
-    clusters: str = ""
 
 
 class Subset(Protocol):
@@ -78,7 +76,7 @@ class TaskScores:
     """The result of a task.
 
     Attributes:
-        splits: by split, rows of `mteb_row`.
+        splits: rows of `mteb_row` by split.
         cells: the numbers in the tables of the report.
         protocol: how the scores were computed.
     """
@@ -141,7 +139,7 @@ class SentenceVectors:
     """Encodes sentences and caches their vectors, because sets share many sentences.
 
     Attributes:
-        encoder: of the sentences.
+        encoder: what encodes the sentences.
         batch_size: sentences encoded at once.
         max_length: tokens kept of a sentence, None for as many as the model takes.
     """

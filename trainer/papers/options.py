@@ -46,7 +46,9 @@ class TableOptions:
     evaluation: str = option(metavar="DIR", help="directory with evaluation sets somewhere under it")
     seeds: tuple[int, ...] = option((42, 43, 44), help="seeds with commas, one training for each")
     variant: str = option("paper", choices=VARIANTS, help="whose settings of EASE, where they differ")
-    published: bool = option(False, help="score the published models as well that the paper compares with: table1")
+    published: bool = option(
+        default=False, help="score the published models as well that the paper compares with: table1"
+    )
     backbones: str = option("", help="EASE's backbones to show, and what replaces them: bert,mbert=DIR", unset="all")
     rows: str = option("", help="rows to show, by their names with semicolons", unset="all that can be")
     general: str = option("", help="SDJC's sentences of no domain: datasets or files, with commas")

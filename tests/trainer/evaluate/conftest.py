@@ -27,13 +27,13 @@ def write(path: Path, lines: Sequence[str], end: str = "\n") -> Path:
 def sts_rows(rows: int, seed: int = 0) -> list[tuple[str, str, str]]:
     """Pairs whose gold score is five times the share of words that the second keeps of the first."""
     draw = random.Random(seed)
-    found = []
+    actual = []
     for first in sentences(rows, seed):
         words = first.split()
         kept = [word if draw.random() < 0.6 else draw.choice(WORDS) for word in words]
         same = sum(a == b for a, b in zip(words, kept, strict=True))
-        found.append((first, " ".join(kept), f"{5 * same / len(words):.3f}"))
-    return found
+        actual.append((first, " ".join(kept), f"{5 * same / len(words):.3f}"))
+    return actual
 
 
 @pytest.fixture

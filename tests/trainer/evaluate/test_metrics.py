@@ -44,13 +44,13 @@ def test_clustering_accuracy_is_the_best_of_all_maps(seed: int) -> None:
     draw = random.Random(seed)
     labels, clusters = draw.randint(1, 4), draw.randint(1, 4)
     gold = [*range(labels), *draw.choices(range(labels), k=15)]
-    found = [*draw.choices(range(clusters), k=len(gold) - clusters), *range(clusters)]
+    actual = [*draw.choices(range(clusters), k=len(gold) - clusters), *range(clusters)]
     names = [*range(labels), *[-1] * clusters]
     best = max(
-        sum(to[cluster] == label for cluster, label in zip(found, gold, strict=True))
+        sum(to[cluster] == label for cluster, label in zip(actual, gold, strict=True))
         for to in itertools.permutations(names, clusters)
     )
-    assert metrics.clustering_accuracy(gold, found) == pytest.approx(best / len(gold))
+    assert metrics.clustering_accuracy(gold, actual) == pytest.approx(best / len(gold))
 
 
 def test_clustering_scores() -> None:

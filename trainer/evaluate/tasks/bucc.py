@@ -8,7 +8,7 @@ and has no threshold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource, two_columns
 from wikianchor.trainer.evaluate.languages import tag
 from wikianchor.trainer.evaluate.metrics import best_threshold, cosine_blocks, f1, unit
 from wikianchor.trainer.evaluate.task import (
@@ -85,24 +85,13 @@ def _collection(data: EvaluationFiles, base: str, code: str, source: SetSource) 
             raise InputError(
                 f"{data.path(base + end)}: is missing: BUCC needs sample and training, each of three files"
             )
-    foreign, english = (dict(_rows(data, base + language, source)) for language in (code, "en"))
-    gold = frozenset(_rows(data, f"{base}gold", source))
+    foreign, english = (dict(data.rows(base + language, source, two_columns)) for language in (code, "en"))
+    gold = frozenset(data.rows(f"{base}gold", source, two_columns))
     known = frozenset(pair for pair in gold if pair[0] in foreign and pair[1] in english)
     source.broken += len(gold) - len(known)
     if not known:
         raise InputError(f"{data.path(base)}gold: names no pair of sentences that are there")
     return Collection(foreign, english, known)
-
-
-def _rows(data: EvaluationFiles, file: str, source: SetSource) -> Iterator[tuple[str, str]]:
-    """Yield two columns: an identifier and a sentence, or two identifiers."""
-    for line in data.lines(file, source):
-        source.rows += 1
-        first, tab, second = (line or "").partition("\t")
-        if tab and first.strip() and second.strip():
-            yield first.strip(), second.strip()
-        else:
-            source.broken += 1
 
 
 def nearest(
@@ -151,11 +140,11 @@ def score(parts: Sequence[Mining], vectors: SentenceVectors, options: Evaluation
 
 TASKS = [
     EvaluationTask(
-        "BUCC.threshold",
-        ("bucc", "multilingual", "retrieval"),
-        load,
-        score,
-        "XX-en.sample.* and XX-en.training.*, each with XX, en and gold",
-        "https://comparable.limsi.fr/bucc2018/bucc2018-task.html",
+        name="BUCC.threshold",
+        groups=("bucc", "multilingual", "retrieval"),
+        load=load,
+        score=score,
+        layout="XX-en.sample.* and XX-en.training.*, each with XX, en and gold",
+        home="https://comparable.limsi.fr/bucc2018/bucc2018-task.html",
     )
 ]

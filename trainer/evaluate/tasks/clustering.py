@@ -15,16 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import sklearn
 from numpy.typing import NDArray
-from pyarrow import parquet
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import reading
-from wikianchor.trainer.evaluate import cluster_plot
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource, aligned
 from wikianchor.trainer.evaluate.languages import asked, tag
 from wikianchor.trainer.evaluate.metrics import clustering_scores, majority_share, unit
@@ -64,7 +61,6 @@ class Labelled:
     texts: list[str]
     labels: list[int]
     source: SetSource
-    names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -74,9 +70,9 @@ def make_labelled(name: str, rows: Iterable[tuple[str | None, str | None]], sour
     """Return the rows with a text and a label, and count the others in `source`.
 
     Args:
-        name: of the set.
+        name: name of the set.
         rows: text and label; None for what cannot be parsed.
-        source: of the set.
+        source: source of the set.
 
     Raises:
         InputError: no row can be used, or all rows have the same label.
@@ -96,7 +92,7 @@ def make_labelled(name: str, rows: Iterable[tuple[str | None, str | None]], sour
     numbers = {label: number for number, label in enumerate(dict.fromkeys(names))}
     if len(numbers) < 2:
         raise InputError(f"{', '.join(source.files)}: {name} has one label: there is nothing to cluster")
-    return Labelled(name, texts, [numbers[label] for label in names], source, tuple(numbers))
+    return Labelled(name, texts, [numbers[label] for label in names], source)
 
 
 # ---------------------------------------------------------------------------------------------------------- scoring
@@ -254,52 +250,37 @@ def _built(data: EvaluationFiles) -> dict[str, list[str]]:
     needed = {"sentence", "label", "language"}
     files = data.by_group(r"data/([a-z]{2,3})/[^/]+\.parquet").items()
     shards = {
-        language: [name for name in names if needed <= set(_parquet(data, name, names_only=True))]
+        language: [name for name in names if needed <= set(data.parquet(name).schema_arrow.names)]
         for language, names in files
     }
     return {language: names for language, names in shards.items() if names}
 
 
-def _parquet(data: EvaluationFiles, file: str, names_only: bool = False) -> Any:
-    with reading(data.path(file)):
-        shard = parquet.ParquetFile(pa.BufferReader(data.bytes(file)))
-        return shard.schema_arrow.names if names_only else shard.read(columns=["sentence", "label"])
-
-
 def _read_built(data: EvaluationFiles, files: list[str], language: str) -> Labelled:
     source = SetSource({file: data.sha256(file) for file in files})
-    table = pa.concat_tables(_parquet(data, file) for file in files)
-    rows = zip(table["sentence"].to_pylist(), table["label"].to_pylist(), strict=True)
+    rows: list[tuple[str | None, str | None]] = []
+    for file in files:
+        with reading(data.path(file)):
+            table = data.parquet(file).read(columns=["sentence", "label"])
+        rows += zip(table["sentence"].to_pylist(), table["label"].to_pylist(), strict=True)
     return make_labelled(language, rows, source)
-
-
-def score_mewsc16(parts: Sequence[Labelled], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
-    """Return the scores of each language, and with `--clusters` plot the clusters of the only one."""
-    scores = score(parts, vectors, options, MEWSC16, languages=True)
-    if options.clusters:
-        (part,) = parts
-        encoded = vectors(part.texts)
-        encoded = unit(encoded) if options.normalize else encoded
-        clusters = cluster(encoded, max(part.labels) + 1, 0)
-        cluster_plot.plot(f"{MEWSC16}, {part.name}", encoded, part.labels, part.names, clusters, options.clusters)
-    return scores
 
 
 TASKS = [
     EvaluationTask(
-        "ShortTextClustering.accuracy",
-        ("clustering", "mono", "stc"),
-        load_short_texts,
-        lambda parts, vectors, options: score(parts, vectors, options, SHORT_TEXTS, languages=False),
-        ", ".join(f"{base}.txt" for base in SETS.values()) + ", with X_label.txt where the labels are apart",
-        "https://github.com/rashadulrakib/short-text-clustering-enhancement",
+        name="ShortTextClustering.accuracy",
+        groups=("clustering", "mono", "stc"),
+        load=load_short_texts,
+        score=lambda parts, vectors, options: score(parts, vectors, options, SHORT_TEXTS, languages=False),
+        layout=", ".join(f"{base}.txt" for base in SETS.values()) + ", with X_label.txt where the labels are apart",
+        home="https://github.com/rashadulrakib/short-text-clustering-enhancement",
     ),
     EvaluationTask(
-        MEWSC16_TASK,
-        ("clustering", "multilingual", "mewsc16", "mewsc-16"),
-        load_mewsc16,
-        score_mewsc16,
-        "XX_sentences.txt with XX_categories.txt, or data/XX/*.parquet with sentence, label and language",
-        "https://github.com/studio-ousia/ease, or `wikianchor mewsc16`",
+        name=MEWSC16_TASK,
+        groups=("clustering", "multilingual", "mewsc16", "mewsc-16"),
+        load=load_mewsc16,
+        score=lambda parts, vectors, options: score(parts, vectors, options, MEWSC16, languages=True),
+        layout="XX_sentences.txt with XX_categories.txt, or data/XX/*.parquet with sentence, label and language",
+        home="https://github.com/studio-ousia/ease, or `wikianchor mewsc16`",
     ),
 ]

@@ -123,12 +123,12 @@ def ranked(queries: NDArray[np.float32], pool: NDArray[np.float32], device: torc
 def task(name: str, folder: str, group: str) -> EvaluationTask:
     table = f"LAReQA {name}, mAP@{TOP}"
     return EvaluationTask(
-        f"{name}.map{TOP}",
-        ("lareqa", "multilingual", "retrieval", group),
-        lambda data, options: load(data, options, folder),
-        lambda parts, vectors, options: score(parts, vectors, options, table),
-        f"{folder}/XX.json",
-        "https://github.com/google-research-datasets/lareqa",
+        name=f"{name}.map{TOP}",
+        groups=("lareqa", "multilingual", "retrieval", group),
+        load=lambda data, options: load(data, options, folder),
+        score=lambda parts, vectors, options: score(parts, vectors, options, table),
+        layout=f"{folder}/XX.json",
+        home="https://github.com/google-research-datasets/lareqa",
     )
 
 

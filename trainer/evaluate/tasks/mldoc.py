@@ -80,19 +80,15 @@ def _file(data: EvaluationFiles, code: str, part: str) -> str | None:
 def read(data: EvaluationFiles, file: str, name: str) -> Documents:
     """Read label TAB text."""
     source = SetSource()
-    texts: list[str] = []
-    labels: list[int] = []
-    for line in data.lines(file, source):
-        source.rows += 1
-        label, _, text = (line or "").partition("\t")
-        clean = _OWNER.sub("", _SPACES.sub(" ", text)).strip()
-        if label.strip() in LABELS and clean:
-            texts.append(clean)
-            labels.append(LABELS.index(label.strip()))
-        else:
-            source.broken += 1
+    rows = list(data.rows(file, source, _document))
     source.check(f"MLDoc {name}")
-    return Documents(name, texts, labels, source)
+    return Documents(name, [text for text, _ in rows], [label for _, label in rows], source)
+
+
+def _document(line: str) -> tuple[str, int] | None:
+    label, _, text = line.partition("\t")
+    clean = _OWNER.sub("", _SPACES.sub(" ", text)).strip()
+    return (clean, LABELS.index(label.strip())) if label.strip() in LABELS and clean else None
 
 
 # ------------------------------------------------------------------------------------------------- the classifier
@@ -112,8 +108,8 @@ def train_linear(
     Args:
         train, dev: features (rows, dim) float32 and labels (rows,) int64.
         batch_size: rows in a step.
-        learning_rate: of the first step.
-        seed: of the initial weights and the order.
+        learning_rate: learning rate of the first step.
+        seed: seed of the initial weights and the order.
 
     Returns:
         the layer with the best dev accuracy, and this accuracy.
@@ -198,11 +194,11 @@ def _row(code: str, accuracies: Sequence[float], part: Documents) -> dict[str, A
 
 TASKS = [
     EvaluationTask(
-        "MLDoc.linear",
-        ("mldoc", "multilingual", "classification"),
-        load,
-        score,
-        "english.train.1000, english.dev and german.test, spanish.test and so on, or en.train.1000, de.test",
-        "https://github.com/facebookresearch/MLDoc, with the Reuters Corpora RCV1 and RCV2 from NIST",
+        name="MLDoc.linear",
+        groups=("mldoc", "multilingual", "classification"),
+        load=load,
+        score=score,
+        layout="english.train.1000, english.dev and german.test, spanish.test and so on, or en.train.1000, de.test",
+        home="https://github.com/facebookresearch/MLDoc, with the Reuters Corpora RCV1 and RCV2 from NIST",
     )
 ]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.parsing import malformed
-from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource, two_columns
 from wikianchor.trainer.evaluate.metrics import unit
 from wikianchor.trainer.evaluate.task import (
     EvaluationOptions,
@@ -67,14 +67,8 @@ def _released(data: EvaluationFiles, pairs: str) -> Retrieval:
     source = SetSource()
     relevant: dict[str, set[int]] = {}
     numbers: dict[str, int] = {}
-    for line in data.lines(pairs, source):
-        source.rows += 1
-        query, _, question = (line or "").partition("\t")
-        if not query.strip() or not question.strip():
-            source.broken += 1
-            continue
-        number = numbers.setdefault(question.strip(), len(numbers))
-        relevant.setdefault(query.strip(), set()).add(number)
+    for query, question in data.rows(pairs, source, two_columns):
+        relevant.setdefault(query, set()).add(numbers.setdefault(question, len(numbers)))
     source.check("QABot")
     if others := data.find(OTHERS, "the questions of QABot"):
         lines = data.lines(others, source)
@@ -89,14 +83,7 @@ def _read(data: EvaluationFiles, name: str, corpus: str, queries: str, qrels: st
     texts, queries_by_id = _texts(data, corpus, source), _texts(data, queries, source)
     numbers = {text_id: number for number, text_id in enumerate(texts)}
     relevant: dict[str, set[int]] = {}
-    for line in data.lines(qrels, source)[1:]:
-        source.rows += 1
-        cells = (line or "").split("\t")
-        try:
-            query, text, score = cells[0], cells[1], float(cells[2])
-        except (IndexError, ValueError):
-            source.broken += 1
-            continue
+    for query, text, score in data.rows(qrels, source, _judgement, skip=1):
         if query not in queries_by_id or text not in numbers:
             raise InputError(f"{data.path(qrels)}: {query} or {text} is in neither {queries} nor {corpus}")
         if score > 0:
@@ -107,6 +94,14 @@ def _read(data: EvaluationFiles, name: str, corpus: str, queries: str, qrels: st
     ids = [query for query in queries_by_id if query in relevant]
     judged = [frozenset(relevant[query]) for query in ids]
     return Retrieval(name, list(texts.values()), [queries_by_id[query] for query in ids], judged, source)
+
+
+def _judgement(line: str) -> tuple[str, str, float] | None:
+    try:
+        query, text, score, *_ = line.split("\t")
+        return query, text, float(score)
+    except ValueError:
+        return None
 
 
 def _texts(data: EvaluationFiles, name: str, source: SetSource) -> dict[str, str]:
@@ -163,11 +158,11 @@ def score(parts: Sequence[Retrieval], vectors: SentenceVectors, options: Evaluat
 
 TASKS = [
     EvaluationTask(
-        "QABot",
-        ("beir", "retrieval"),
-        load,
-        score,
-        "qrels/test.tsv with corpus.jsonl and queries.jsonl, or QAbot-relevant.csv",
-        "your own questions, or the files of SDJC's repository: most of its questions are private",
+        name="QABot",
+        groups=("beir", "retrieval"),
+        load=load,
+        score=score,
+        layout="qrels/test.tsv with corpus.jsonl and queries.jsonl, or QAbot-relevant.csv",
+        home="your own questions, or the files of SDJC's repository: most of its questions are private",
     )
 ]

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from wikianchor.trainer.evaluate.figure import new_figure, save_figure
 from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.languages import tag
 from wikianchor.trainer.evaluate.metrics import alignment, uniformity
@@ -25,7 +24,7 @@ from wikianchor.trainer.evaluate.task import (
     TaskScores,
     mteb_row,
 )
-from wikianchor.trainer.evaluate.tasks.sts import BENCHMARK, LAYOUTS, load_benchmark, load_tracks
+from wikianchor.trainer.evaluate.tasks.sts import SETS
 
 POSITIVE = 4.0
 NAME = "AlignmentUniformity"
@@ -40,8 +39,8 @@ PROTOCOL = {
 
 def load(data: EvaluationFiles, options: EvaluationOptions) -> list[ScoredPairs]:
     """Return the dev part of the STS Benchmark, as in the paper, whatever `--split` is, and the tracks of STS 2017."""
-    dev = load_benchmark(data, "dev")
-    return [*([dev] if dev else []), *load_tracks(data, EvaluationOptions())]
+    every_language = EvaluationOptions()
+    return [*SETS["STSBenchmark"].part(data, "dev", every_language), *SETS["STS17"].load(data, every_language)]
 
 
 def score(parts: Sequence[ScoredPairs], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
@@ -73,37 +72,13 @@ def means(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
     return {name: float(np.mean([row[name] for row in rows])) for name in ("alignment", "uniformity")}
 
 
-def plot(models: dict[str, dict[str, list[dict[str, Any]]]], path: str) -> None:
-    """Draw the scatter plot of the paper's figure 3: a panel for each setting, a point for each model.
-
-    Args:
-        models: the splits of `score` by the model's name in the plot.
-        path: of the figure; its ending says in which format.
-
-    Raises:
-        UsageError: matplotlib is not installed.
-        InputError: the file cannot be written.
-    """
-    settings = [split for split in SETTINGS if any(split in splits for splits in models.values())]
-    figure = new_figure((5 * len(settings), 4))
-    for axes, split in zip(np.atleast_1d(figure.subplots(1, len(settings))), settings, strict=True):
-        axes.set(title=SETTINGS[split], xlabel="uniformity (lower is better)", ylabel="alignment (lower is better)")
-        for name, splits in models.items():
-            if split in splits:
-                scores = means(splits[split])
-                point = scores["uniformity"], scores["alignment"]
-                axes.scatter(*point)
-                axes.annotate(name, point, (4, 4), textcoords="offset points")
-    save_figure(figure, path)
-
-
 TASKS = [
     EvaluationTask(
-        NAME,
-        ("sphere", "uniformity", "alignment"),
-        load,
-        score,
-        f"the dev part of {BENCHMARK} ({LAYOUTS[BENCHMARK]}), and the tracks of STS17",
-        "the places of STSBenchmark and STS17",
+        name=NAME,
+        groups=("sphere", "uniformity", "alignment"),
+        load=load,
+        score=score,
+        layout=f"the dev part of STSBenchmark ({SETS['STSBenchmark'].layout}), and the tracks of STS17",
+        home="the places of STSBenchmark and STS17",
     )
 ]

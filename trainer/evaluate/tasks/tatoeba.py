@@ -86,11 +86,11 @@ def score(parts: Sequence[ParallelSentences], vectors: SentenceVectors, options:
 
 TASKS = [
     EvaluationTask(
-        "Tatoeba.accuracy",
-        ("tatoeba", "multilingual", "retrieval"),
-        load,
-        score,
-        "tatoeba.XXX-eng.XXX with tatoeba.XXX-eng.eng",
-        "https://github.com/facebookresearch/LASER, data/tatoeba/v1",
+        name="Tatoeba.accuracy",
+        groups=("tatoeba", "multilingual", "retrieval"),
+        load=load,
+        score=score,
+        layout="tatoeba.XXX-eng.XXX with tatoeba.XXX-eng.eng",
+        home="https://github.com/facebookresearch/LASER, data/tatoeba/v1",
     )
 ]

@@ -101,6 +101,11 @@ def _paraphrase(line: str) -> RawRow | None:
     return (cells[3], cells[4], cells[0]) if len(cells) == 5 and cells[0] in ("0", "1") else None
 
 
+def _complete(parse: Callable[[str], RawRow | None]) -> Callable[[str], RawRow | None]:
+    """Return the parser that leaves out rows without a sentence or a label."""
+    return lambda line: row if line and (row := parse(line)) and row[0].strip() and row[2].strip() else None
+
+
 def _only(label: str) -> Callable[[str], RawRow | None]:
     """Return the parser of a file whose rows all have this label."""
     return lambda line: (line, "", label)
@@ -134,13 +139,7 @@ def _read(data: EvaluationFiles, name: str, paths: Sequence[str]) -> Classificat
     source = SetSource()
     rows: list[tuple[RawRow, str]] = []
     for path, (_, part, parse, header) in zip(paths, SETS[name], strict=True):
-        for line in data.lines(path, source)[header:]:
-            source.rows += 1
-            row = parse(line) if line else None
-            if row is None or not row[0].strip() or not row[2].strip():
-                source.broken += 1
-            else:
-                rows.append((row, part))
+        rows += [(row, part) for row in data.rows(path, source, _complete(parse), skip=header)]
     source.check(name)
     first, second, labels = (list(column) for column in zip(*(row for row, _ in rows), strict=True))
     dataset = Classification(name, LabelledRows(first, second, labels, [part for _, part in rows]), source)
@@ -235,12 +234,12 @@ def score(parts: Sequence[Classification], vectors: SentenceVectors, options: Ev
 
 TASKS = [
     EvaluationTask(
-        "Transfer.linear",
-        ("transfer", "classification"),
-        load,
-        score,
-        "rt-polarity.pos, custrev.pos, subj.objective, mpqa.pos, binary/sentiment-train, train_5500.label, "
+        name="Transfer.linear",
+        groups=("transfer", "classification"),
+        load=load,
+        score=score,
+        layout="rt-polarity.pos, custrev.pos, subj.objective, mpqa.pos, binary/sentiment-train, train_5500.label, "
         "msr_paraphrase_train.txt, each with its fellows",
-        "https://github.com/facebookresearch/SentEval, data/downstream of its download script",
+        home="https://github.com/facebookresearch/SentEval, data/downstream of its download script",
     )
 ]

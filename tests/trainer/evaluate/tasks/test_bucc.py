@@ -79,14 +79,14 @@ def test_copies_are_found(root: Path, tiny_model: Path) -> None:
 
 
 def test_broken_collections(root: Path) -> None:
-    place = root / "de-en/de-en.sample.gold"
-    lines = place.read_text().splitlines()
-    write(place, [*lines, "de-1", "de-1\ten-999"])
+    folder = root / "de-en/de-en.sample.gold"
+    lines = folder.read_text().splitlines()
+    write(folder, [*lines, "de-1", "de-1\ten-999"])
     (part,) = bucc.load(EvaluationFiles(str(root)), EvaluationOptions())
     assert part.source.broken == 2
-    write(place, ["x\ty"])
+    write(folder, ["x\ty"])
     with pytest.raises(InputError, match="names no pair of sentences that are there"):
         bucc.load(EvaluationFiles(str(root)), EvaluationOptions())
-    place.unlink()
+    folder.unlink()
     with pytest.raises(InputError, match=r"de-en.sample.gold: is missing"):
         bucc.load(EvaluationFiles(str(root)), EvaluationOptions())

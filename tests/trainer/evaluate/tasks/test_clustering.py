@@ -128,8 +128,8 @@ def test_it_is_k_means_with_ten_starts(tiny_model: Path) -> None:
     for seed in (0, 1):
         labels = KMeans(3, n_init=10, random_state=seed).fit_predict(vectors(part.texts))
         table = np.zeros((3, 3))
-        for gold, found in zip(part.labels, labels, strict=True):
-            table[gold, found] += 1
+        for gold, actual in zip(part.labels, labels, strict=True):
+            table[gold, actual] += 1
         expected.append(table[linear_sum_assignment(-table)].sum() / 27)
     assert row["accuracy_by_seed"] == expected
     assert row["accuracy"] < 1

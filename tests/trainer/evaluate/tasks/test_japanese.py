@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from wikianchor.trainer.evaluate.dev import load_dev
 from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.metrics import pair_cosines, spearman
 from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
-from wikianchor.trainer.evaluate.tasks import japanese
+from wikianchor.trainer.evaluate.tasks.sts import SETS
 from wikianchor.trainer.evaluate.whitening import Whitened, whitening
 from wikianchor.trainer.models.encoder import Encoder
 
@@ -31,7 +30,7 @@ def rows(count: int, start: int = 0) -> list[tuple[str, str, str]]:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def root(tmp_path: Path) -> Path:
     base = tmp_path / "data"
     for year in range(12, 17):
         for name, some in (("OnWN", rows(6)), ("news", rows(4, 2))):
@@ -56,10 +55,6 @@ def place(tmp_path: Path) -> Path:
     return base
 
 
-def by_name(name: str) -> Any:
-    return next(task for task in japanese.TASKS if task.name == name)
-
-
 @pytest.mark.parametrize(
     ("name", "split", "expected"),
     [
@@ -74,48 +69,48 @@ def by_name(name: str) -> Any:
         ("JSICK", "dev", 0),
     ],
 )
-def test_sets_are_found_by_their_layout(name: str, split: str, expected: int, place: Path) -> None:
-    parts = by_name(name).load(EvaluationFiles(str(place)), EvaluationOptions(split=split))
+def test_sets_are_found_by_their_layout(name: str, split: str, expected: int, root: Path) -> None:
+    parts = SETS[name].load(EvaluationFiles(str(root)), EvaluationOptions(split=split))
     assert sum(len(part) for part in parts) == expected
-    assert by_name(name).load(EvaluationFiles(str(place)), EvaluationOptions(split=split, languages=("de",))) == []
+    assert SETS[name].load(EvaluationFiles(str(root)), EvaluationOptions(split=split, languages=("de",))) == []
 
 
-def test_jsick_is_not_its_stress_tests(place: Path) -> None:
+def test_jsick_is_not_its_stress_tests(root: Path) -> None:
     head = "pair_ID\tsentence_A_Ja\tsentence_B_Ja\trelatedness_score_Ja"
     for folder in ("del_ga_de", "ex_ga_o", "scrum_ga_ni"):
-        write(place / f"JSICK/jsick-stress/{folder}/test.tsv", [head, f"1\t猫\t{folder}\t3.0"])
-    (place / "jsick/test.tsv").rename(place / "JSICK/test.tsv")
-    (part,) = by_name("JSICK").load(EvaluationFiles(str(place)), EvaluationOptions())
+        write(root / f"JSICK/jsick-stress/{folder}/test.tsv", [head, f"1\t猫\t{folder}\t3.0"])
+    (root / "jsick/test.tsv").rename(root / "JSICK/test.tsv")
+    (part,) = SETS["JSICK"].load(EvaluationFiles(str(root)), EvaluationOptions())
     assert len(part) == 6
 
 
-def test_dev_parts_choose_among_checkpoints(place: Path, tiny_model: Path) -> None:
+def test_dev_parts_choose_among_checkpoints(root: Path, tiny_model: Path) -> None:
     encoder = Encoder.load(str(tiny_model))
     for name, expected in (("JACSTS", 6), ("STSBenchmark.ja", 5)):
-        dev = load_dev(str(place), name)
+        dev = load_dev(str(root), name)
         assert len(dev.pairs) == expected
         assert -100 <= dev.score(encoder) <= 100
     with pytest.raises(InputError, match=r"no dev part of JSICK \(jsick/test.tsv"):
-        load_dev(str(place), "JSICK")
+        load_dev(str(root), "JSICK")
     # JGLUE has no dev part beside the one that is scored.
     with pytest.raises(UsageError, match=r"--dev_tasks=JSTS: has no dev part: choose of .*JACSTS"):
-        load_dev(str(place), "JSTS")
+        load_dev(str(root), "JSTS")
 
 
-def test_scores_are_those_of_ten_lines(place: Path, tiny_model: Path) -> None:
+def test_scores_are_those_of_ten_lines(root: Path, tiny_model: Path) -> None:
     encoder = Encoder.load(str(tiny_model))
-    for task in japanese.TASKS:
-        parts = task.load(EvaluationFiles(str(place)), EvaluationOptions())
-        found = task.score(parts, SentenceVectors(encoder), EvaluationOptions()).splits["test"][0]["main_score"]
+    for task in (kind for kind in SETS.values() if "sts-ja" in kind.groups):
+        parts = task.load(EvaluationFiles(str(root)), EvaluationOptions())
+        main_score = task.score(parts, SentenceVectors(encoder), EvaluationOptions()).splits["test"][0]["main_score"]
         first, second = ([text for part in parts for text in getattr(part, side)] for side in ("first", "second"))
         gold = np.concatenate([part.gold for part in parts])
-        assert found == pytest.approx(spearman(pair_cosines(encoder.encode(first), encoder.encode(second)), gold))
+        assert main_score == pytest.approx(spearman(pair_cosines(encoder.encode(first), encoder.encode(second)), gold))
 
 
-def test_what_splits_share_is_said(place: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_splits_share_is_said(root: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, expected in (("JSTS.sdjc", {"train": 7}), ("JACSTS", {"dev": 4}), ("JSTS", {})):
-        task = by_name(name)
-        parts = task.load(EvaluationFiles(str(place)), EvaluationOptions())
+        task = SETS[name]
+        parts = task.load(EvaluationFiles(str(root)), EvaluationOptions())
         protocol = task.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions()).protocol
         shared = {key.rpartition(" ")[2]: number for key, number in protocol.items() if key.startswith("rows")}
         assert {split: number for split, number in shared.items() if number} == expected
@@ -125,14 +120,13 @@ def test_what_splits_share_is_said(place: Path, tiny_model: Path, capsys: pytest
 
 
 def test_the_table_has_the_mean_and_that_of_people(
-    place: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]
+    root: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = [f"--model={tiny_model}", f"--data={place}", "--tasks=sts-ja", "--device=cpu"]
+    command = [f"--model={tiny_model}", f"--data={root}", "--tasks=sts-ja", "--device=cpu"]
     status = main(command)
     said, errors = capsys.readouterr()
     assert status == 0, errors
-    assert japanese.TABLE in said
-    assert japanese.HUMAN in said
+    assert all(table in said for table in SETS["JSICK"].tables)
     assert main([*command, "--whiten=8", "--languages=ja"]) == 0
 
 
@@ -140,9 +134,9 @@ def test_whitened_vectors_are_round() -> None:
     draw = np.random.default_rng(0)
     vectors = (draw.normal(size=(400, 12)) @ draw.normal(size=(12, 12)) + 3).astype(np.float32)
     mean, turned = whitening(vectors, 12)
-    found = (vectors - mean) @ turned
-    assert np.allclose(found.T @ found / len(found), np.eye(12), atol=1e-3)
-    assert np.allclose(found.mean(0), 0, atol=1e-4)
+    whitened = (vectors - mean) @ turned
+    assert np.allclose(whitened.T @ whitened / len(whitened), np.eye(12), atol=1e-3)
+    assert np.allclose(whitened.mean(0), 0, atol=1e-4)
     assert whitening(vectors, 5)[1].shape == (12, 5)
     # Fewer directions than sentences have: nothing is divided by nothing.
     assert whitening(vectors[:4], 12)[1].shape[1] == 3
@@ -158,10 +152,10 @@ def test_released_files_have_the_papers_sizes(data_dir: Path) -> None:
     sizes = {12: 2615, 13: 1063, 14: 3165}
     data = EvaluationFiles(str(data_dir / "eval"))
     for year, size in sizes.items():
-        assert sum(len(part) for part in by_name(f"STS{year}.ja").load(data, EvaluationOptions())) == size
-    assert len(by_name("STSBenchmark.ja").load(data, EvaluationOptions())[0]) == 1304
-    assert len(by_name("JSTS").load(data, EvaluationOptions())[0]) == 1457
-    assert len(by_name("JACSTS").load(data, EvaluationOptions(split="dev"))[0]) == 184
+        assert sum(len(part) for part in SETS[f"STS{year}.ja"].load(data, EvaluationOptions())) == size
+    assert len(SETS["STSBenchmark.ja"].load(data, EvaluationOptions())[0]) == 1304
+    assert len(SETS["JSTS"].load(data, EvaluationOptions())[0]) == 1457
+    assert len(SETS["JACSTS"].load(data, EvaluationOptions(split="dev"))[0]) == 184
 
 
 @pytest.mark.real
@@ -170,8 +164,8 @@ def test_the_overlaps_of_the_released_splits_are_found(data_dir: Path, tmp_path:
     JACSTS stand in both parts. The files of JSTS and the test part of JACSTS are made here of what is at hand."""
     eval_dir = data_dir / "eval"
     lines = (eval_dir / "jglue/jsts-v1.3/train-v1.3.json").read_text().splitlines()
-    found = [json.loads(line) for line in lines[:10_000:2]]
-    rows = [f"{one['label']}\t{one['sentence1']}\t{one['sentence2']}" for one in found]
+    records = [json.loads(line) for line in lines[:10_000:2]]
+    rows = [f"{record['label']}\t{record['sentence1']}\t{record['sentence2']}" for record in records]
     for split in ("train", "test"):
         write(tmp_path / f"JSTS/JSTS-{split}.csv", rows)
     (dev,) = eval_dir.rglob("JAC-sts-dev.csv")
@@ -181,5 +175,6 @@ def test_the_overlaps_of_the_released_splits_are_found(data_dir: Path, tmp_path:
     # A pair is the same whichever sentence comes first, and whatever its score.
     write(tmp_path / "JAC/JAC-sts-test.csv", [*rows[:300], *clinic[1:4], f"{score}\t{second}\t{first}"])
     data = EvaluationFiles(str(tmp_path))
-    assert japanese.overlaps(data, japanese.load_released_jsts, "test") == {"train": 5000}
-    assert japanese.overlaps(data, japanese.load_jacsts, "test") == {"dev": 4}
+    for name, shared in (("JSTS.sdjc", {"train": 5000}), ("JACSTS", {"dev": 4})):
+        (part,) = SETS[name].load(data, EvaluationOptions())
+        assert part.shared == shared

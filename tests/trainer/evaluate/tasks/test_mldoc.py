@@ -17,8 +17,8 @@ from wikianchor.trainer.models.encoder import Encoder
 def documents(rows: int, seed: int) -> list[str]:
     draw = random.Random(seed)
     labels = [draw.choice(mldoc.LABELS) for _ in range(rows)]
-    own = {label: WORDS[5 * number : 5 * number + 5] for number, label in enumerate(mldoc.LABELS)}
-    return [f"{label}\t{' '.join(draw.choices(own[label], k=9))}" for label in labels]
+    words_of_label = {label: WORDS[5 * number : 5 * number + 5] for number, label in enumerate(mldoc.LABELS)}
+    return [f"{label}\t{' '.join(draw.choices(words_of_label[label], k=9))}" for label in labels]
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def test_it_learns(root: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
     parts = mldoc.load(EvaluationFiles(str(root)), EvaluationOptions())
     assert [part.name for part in parts] == ["train", "dev", "de", "ja"]
     scores = mldoc.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions(seeds=2))
-    found = {row["hf_subset"]: row["main_score"] for rows in scores.splits.values() for row in rows}
-    assert min(found.values()) > 0.9
+    actual = {row["hf_subset"]: row["main_score"] for rows in scores.splits.values() for row in rows}
+    assert min(actual.values()) > 0.9
     assert scores.protocol["chosen"]["learning_rate"] in mldoc.LEARNING_RATES
     assert [(cell.column, cell.average) for cell in scores.cells] == [("en (dev)", False), ("de", True), ("ja", True)]
 

@@ -28,7 +28,7 @@ def test_measures_of_a_query(order: list[int], relevant: set[int], expected: dic
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def folder(tmp_path: Path) -> Path:
     base = tmp_path / "qabot"
     words = ["kana", "lona", "mina", "rusi", "tena"]
     write(
@@ -40,15 +40,15 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_set_is_found_and_scored(place: Path, tiny_model: Path) -> None:
-    (part,) = load(EvaluationFiles(str(place)), EvaluationOptions())
+def test_a_set_is_found_and_scored(folder: Path, tiny_model: Path) -> None:
+    (part,) = load(EvaluationFiles(str(folder)), EvaluationOptions())
     assert part.name == "qabot"
     assert part.queries == ["kana", "lona", "rusi"]
     assert [sorted(some) for some in part.relevant] == [[0], [1, 2], [3]]
-    found = score([part], SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions()).splits["test"][0]
+    actual = score([part], SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions()).splits["test"][0]
     # A query that is a text finds it first.
-    assert (found["mrr"], found["p@1"], found["queries"]) == (1, 1, 3)
-    assert load(EvaluationFiles(str(place)), EvaluationOptions(split="dev")) == []
+    assert (actual["mrr"], actual["p@1"], actual["queries"]) == (1, 1, 3)
+    assert load(EvaluationFiles(str(folder)), EvaluationOptions(split="dev")) == []
 
 
 @pytest.mark.parametrize(
@@ -60,16 +60,16 @@ def test_a_set_is_found_and_scored(place: Path, tiny_model: Path) -> None:
         ("qrels/test.tsv", ["h", "q0\td0\t0"], "no row"),
     ],
 )
-def test_one_line_for_what_is_broken(name: str, lines: list[str], says: str, place: Path) -> None:
-    write(place / "qabot" / name, lines)
+def test_one_line_for_what_is_broken(name: str, lines: list[str], says: str, folder: Path) -> None:
+    write(folder / "qabot" / name, lines)
     with pytest.raises(InputError, match=says):
-        load(EvaluationFiles(str(place)), EvaluationOptions())
+        load(EvaluationFiles(str(folder)), EvaluationOptions())
 
 
-def test_a_file_that_is_missing_is_named(place: Path) -> None:
-    (place / "qabot/queries.jsonl").unlink()
+def test_a_file_that_is_missing_is_named(folder: Path) -> None:
+    (folder / "qabot/queries.jsonl").unlink()
     with pytest.raises(InputError, match=r"queries.jsonl: missing"):
-        load(EvaluationFiles(str(place)), EvaluationOptions())
+        load(EvaluationFiles(str(folder)), EvaluationOptions())
 
 
 def test_qabot_is_read_as_released(tmp_path: Path, tiny_model: Path) -> None:

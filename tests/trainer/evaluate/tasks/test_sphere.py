@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tests.trainer.evaluate.conftest import sts_rows, write
-from wikianchor.trainer.evaluate.command import main
 from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.metrics import alignment, uniformity
 from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
@@ -30,17 +29,3 @@ def test_over_the_whole_set(sets: Path, tiny_model: Path) -> None:
     values = {(cell.table, cell.column): cell.value for cell in scores.cells}
     mean = np.mean([row["uniformity"] for row in scores.splits["test"]])
     assert values["Alignment and uniformity, multilingual", "uniformity"] == pytest.approx(mean)
-
-
-def test_the_plot(sets: Path, tiny_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    flags = [f"--model={tiny_model}", f"--data={sets}", "--device=cpu"]
-    plot = tmp_path / "plot.svg"
-    assert main([*flags, "--tasks=sphere", f"--plot={plot}"]) == 0
-    assert "<svg" in plot.read_text()
-    capsys.readouterr()
-    assert main([*flags, "--tasks=stsb", f"--plot={plot}"]) == 2
-    assert main([*flags, "--tasks=sphere", f"--plot={tmp_path}/no/plot.svg"]) == 1
-    assert main([*flags, "--tasks=sphere", f"--plot={tmp_path}/plot.nothing"]) == 1
-    lines = capsys.readouterr().err.splitlines()
-    assert next(line[:30] for line in lines if line.startswith("evaluate: ")) == "evaluate: --plot shows Alignme"
-    assert sum("cannot be written" in line for line in lines) == 2

@@ -10,12 +10,13 @@ import torch
 
 from tests.trainer.evaluate.conftest import sts_rows, write
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.trainer.evaluate.command import main
 from wikianchor.trainer.evaluate.dev import load_dev
 from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.metrics import pair_cosines, spearman
-from wikianchor.trainer.evaluate.pairs import read_pairs
+from wikianchor.trainer.evaluate.pairs import PROTOCOL, read_pairs
 from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
-from wikianchor.trainer.evaluate.tasks import japanese, sts
+from wikianchor.trainer.evaluate.tasks.sts import SETS
 from wikianchor.trainer.models.encoder import Encoder
 
 
@@ -57,12 +58,12 @@ def test_every_layout_gives_the_same_pairs(tmp_path: Path, name: str) -> None:
 
 
 def test_rows_without_gold_and_broken_rows_are_counted(tmp_path: Path) -> None:
-    place = tmp_path / "STS15-en-test"
-    place.mkdir()
+    folder = tmp_path / "STS15-en-test"
+    folder.mkdir()
     texts = [b"a\tb", b"c\td", b"one column", b"e\tf", b"\xff\tg", b"\ti", b"j\tk"]
-    (place / "STS.input.x.txt").write_bytes(b"\n".join(texts))
-    write(place / "STS.gs.x.txt", ["1", "", "2", "three", "4", "5", "nan"])
-    (pairs,) = sts.load_year(EvaluationFiles(str(tmp_path)), 15)
+    (folder / "STS.input.x.txt").write_bytes(b"\n".join(texts))
+    write(folder / "STS.gs.x.txt", ["1", "", "2", "three", "4", "5", "nan"])
+    (pairs,) = SETS["STS15"].load(EvaluationFiles(str(tmp_path)), EvaluationOptions())
     assert (pairs.first, pairs.second, pairs.gold.tolist()) == (["a"], ["b"], [1])
     assert (pairs.source.rows, pairs.source.blank, pairs.source.broken) == (7, 1, 5)
 
@@ -79,7 +80,7 @@ def test_broken_years(tmp_path: Path, files: dict[str, list[str]], said: str) ->
     for name, lines in files.items():
         write(tmp_path / "STS13-en-test" / name, lines)
     with pytest.raises(InputError, match=said):
-        sts.load_year(EvaluationFiles(str(tmp_path)), 13)
+        SETS["STS13"].load(EvaluationFiles(str(tmp_path)), EvaluationOptions())
 
 
 @pytest.mark.parametrize(
@@ -99,11 +100,11 @@ def test_layouts_that_are_none(tmp_path: Path, name: str, lines: list[str], said
 
 
 def test_a_year_is_all_its_pairs_together(sets: Path, vectors: SentenceVectors) -> None:
-    parts = sts.load_year(EvaluationFiles(str(sets)), 12)
+    parts = SETS["STS12"].load(EvaluationFiles(str(sets)), EvaluationOptions())
     assert [(part.name, len(part)) for part in parts] == [("one", 30), ("two.more", 40)]
-    (row,) = sts.score_year(parts, vectors, sts.TABLE, "STS12", "en").splits["test"]
+    (row,) = SETS["STS12"].score(parts, vectors, EvaluationOptions()).splits["test"]
     cosines = [pair_cosines(vectors(part.first), vectors(part.second)) for part in parts]
-    each = [spearman(found, part.gold) for found, part in zip(cosines, parts, strict=True)]
+    each = [spearman(values, part.gold) for values, part in zip(cosines, parts, strict=True)]
     together = spearman(np.concatenate(cosines), np.concatenate([part.gold for part in parts]))
     assert row["main_score"] == row["cosine_spearman"] == pytest.approx(together)
     assert row["mean"] == pytest.approx(sum(each) / 2)
@@ -113,7 +114,7 @@ def test_a_year_is_all_its_pairs_together(sets: Path, vectors: SentenceVectors) 
 
 
 def test_sick_is_its_test_part_in_the_papers_and_all_pairs_in_mteb(sets: Path, vectors: SentenceVectors) -> None:
-    papers, mteb = (next(task for task in sts.TASKS if task.name == name) for name in ("SICK-R.senteval", "SICK-R"))
+    papers, mteb = SETS["SICK-R.senteval"], SETS["SICK-R"]
     data = EvaluationFiles(str(sets))
     rows = {}
     for task in (papers, mteb):
@@ -136,13 +137,12 @@ def test_the_japanese_sick_of_the_same_name_is_not_the_english(sets: Path) -> No
     for part in ("train", "trial", "test_annotated"):
         write(sets / f"ja/SICK_{part}.txt", [head, "1\t猫がいる。\t犬がいる。\t3.0"])
     data = EvaluationFiles(str(sets))
-    assert [len(part) for part in sts.load_all_sick(data, EvaluationOptions())] == [25, 25, 25]
-    pairs = japanese.load_jsick(data, "test")
-    assert pairs is not None
+    assert [len(part) for part in SETS["SICK-R"].load(data, EvaluationOptions())] == [25, 25, 25]
+    (pairs,) = SETS["JSICK"].load(data, EvaluationOptions())
     assert pairs.first == ["猫がいる。"]
     for part in ("train", "trial", "test_annotated"):
         (sets / f"SICK_{part}.txt").unlink()
-    assert sts.load_all_sick(EvaluationFiles(str(sets)), EvaluationOptions()) == []
+    assert SETS["SICK-R"].load(EvaluationFiles(str(sets)), EvaluationOptions()) == []
 
 
 def test_sick_in_one_file(tmp_path: Path) -> None:
@@ -153,11 +153,11 @@ def test_sick_in_one_file(tmp_path: Path) -> None:
         for n, ((a, b, g), part) in enumerate(zip(sts_rows(15), sets, strict=True))
     ]
     write(tmp_path / "SICK.txt", [head, *rows])
-    parts = sts.load_all_sick(EvaluationFiles(str(tmp_path)), EvaluationOptions())
+    parts = SETS["SICK-R"].load(EvaluationFiles(str(tmp_path)), EvaluationOptions())
     assert [(part.name, len(part)) for part in parts] == [("train", 5), ("dev", 4), ("test", 6)]
     write(tmp_path / "SICK.txt", [head.replace("SemEval_set", "x"), *rows])
     with pytest.raises(InputError, match="has no column SemEval_set"):
-        sts.load_all_sick(EvaluationFiles(str(tmp_path)), EvaluationOptions())
+        SETS["SICK-R"].load(EvaluationFiles(str(tmp_path)), EvaluationOptions())
 
 
 def test_the_english_benchmark_is_told_from_translations(sets: Path) -> None:
@@ -165,13 +165,11 @@ def test_the_english_benchmark_is_told_from_translations(sets: Path) -> None:
     write(sets / "ja/STSBenchmark/sts-test.csv", [f"{g}\t{a}\t{b}" for a, b, g in sts_rows(9)])
     write(sets / "multi/stsb-en-test.csv", [f"{a},{b},{g}" for a, b, g in sts_rows(12)])
     write(sets / "multi/stsb-de-test.csv", [f"{a},{b},{g}" for a, b, g in sts_rows(13)])
-    found = sts.load_benchmark(EvaluationFiles(str(sets)), "test")
-    assert found is not None
-    assert len(found) == 40
+    (pairs,) = SETS["STSBenchmark"].load(EvaluationFiles(str(sets)), EvaluationOptions())
+    assert len(pairs) == 40
     (sets / "STSBenchmark/sts-test.csv").unlink()
-    found = sts.load_benchmark(EvaluationFiles(str(sets)), "test")
-    assert found is not None
-    assert len(found) == 12
+    (pairs,) = SETS["STSBenchmark"].load(EvaluationFiles(str(sets)), EvaluationOptions())
+    assert len(pairs) == 12
 
 
 def test_tracks_with_gold_apart_and_in_a_column(tmp_path: Path, vectors: SentenceVectors) -> None:
@@ -181,13 +179,13 @@ def test_tracks_with_gold_apart_and_in_a_column(tmp_path: Path, vectors: Sentenc
     write(tmp_path / "in/STS.input.track4b.es-en-wmt.txt", ["\t".join(row) for row in rows])
     write(tmp_path / "more/STS.ar-ar.txt", ["another\tform\t3"])
     write(tmp_path / "more/STS.en-de.txt", [*("\t".join(row) for row in rows), "two\tcolumns"])
-    parts = sts.load_tracks(EvaluationFiles(str(tmp_path)), EvaluationOptions())
+    parts = SETS["STS17"].load(EvaluationFiles(str(tmp_path)), EvaluationOptions())
     assert [(part.name, part.source.kept, part.source.broken) for part in parts] == [
         ("ar-ar", 20, 0),
         ("en-de", 20, 1),
         ("es-en-wmt", 20, 0),
     ]
-    scores = sts.score_languages(parts, vectors, sts.MULTILINGUAL, "test")
+    scores = SETS["STS17"].score(parts, vectors, EvaluationOptions())
     assert [row["languages"] for row in scores.splits["test"]][1] == ["eng-Latn", "deu-Latn"]
     assert len({cell.value for cell in scores.cells}) == 1
 
@@ -198,13 +196,15 @@ def test_translations_by_language(tmp_path: Path, vectors: SentenceVectors) -> N
     head = "genre\tfilename\tyear\tid\tscore\tsentence1\tsentence2"
     write(tmp_path / "sts-test.tsv", [head, *(f"g\tf\ty\t1\t{g}\t{a}\t{b}" for a, b, g in sts_rows(20))])
     data = EvaluationFiles(str(tmp_path))
-    parts = sts.load_translations(data, EvaluationOptions())
+    parts = SETS["STSBenchmarkMultilingualSTS"].load(data, EvaluationOptions())
     assert [(part.name, len(part)) for part in parts] == [("de", 20), ("zh", 20)]
-    assert [part.name for part in sts.load_translations(data, EvaluationOptions(languages=("cmn",)))] == ["zh"]
-    (korean,) = sts.load_korean(data, EvaluationOptions())
+    assert [
+        part.name for part in SETS["STSBenchmarkMultilingualSTS"].load(data, EvaluationOptions(languages=("cmn",)))
+    ] == ["zh"]
+    (korean,) = SETS["KorSTS"].load(data, EvaluationOptions())
     assert len(korean) == 20
-    assert sts.load_korean(data, EvaluationOptions("dev")) == []
-    scores = sts.score_languages([*parts, korean], vectors, "T", "test")
+    assert SETS["KorSTS"].load(data, EvaluationOptions("dev")) == []
+    scores = SETS["KorSTS"].score([*parts, korean], vectors, EvaluationOptions())
     assert len({row["main_score"] for row in scores.splits["test"]}) == 1
 
 
@@ -261,3 +261,9 @@ def test_training_chooses_by_it(options: dict[str, Any], sets: Path) -> None:
         assert line["score"] == pytest.approx((line["STSBenchmark"] + line["SICK-R"]) / 2, abs=1e-4)
     with pytest.raises(InputError, match="no dev part of STSBenchmark"):
         task.run(make("simcse", options | {"dev": str(sets / "a"), "output": options["output"] + "2"}, {}))
+
+
+def test_whitening_does_not_change_the_protocol_of_the_next_model(sets: Path, tiny_model: Path) -> None:
+    files = [f"--model={tiny_model}", "--device=cpu", f"--sts={sets}/STSBenchmark/sts-dev.csv"]
+    assert main([*files, "--whiten=4"]) == 0
+    assert "whitening" not in PROTOCOL

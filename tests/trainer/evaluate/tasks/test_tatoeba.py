@@ -27,8 +27,8 @@ def data(tmp_path: Path) -> Path:
 def test_both_directions_over_the_true_count(data: Path, tiny_model: Path) -> None:
     parts = tatoeba.load(EvaluationFiles(str(data)), EvaluationOptions())
     scores = tatoeba.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions())
-    found = {row["hf_subset"]: (row["main_score"], row["rows"]) for row in scores.splits["test"]}
-    assert found == {"bre-eng": (1, 19), "pes-eng": (1, 20), "tzl-eng": (0, 20)}
+    actual = {row["hf_subset"]: (row["main_score"], row["rows"]) for row in scores.splits["test"]}
+    assert actual == {"bre-eng": (1, 19), "pes-eng": (1, 20), "tzl-eng": (0, 20)}
     assert [part.source.broken for part in parts] == [1, 0, 0]
     assert [(cell.table, cell.column) for cell in scores.cells] == [
         (tatoeba.TRAINED, "fa"),

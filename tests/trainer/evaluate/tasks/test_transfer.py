@@ -48,8 +48,8 @@ def test_sets_that_are_whole_are_learnt(root: Path, tiny_model: Path) -> None:
         ("MRPC", 120, 0),
     ]
     rows = transfer.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions()).splits["test"]
-    found = {row["hf_subset"]: row["main_score"] for row in rows}
-    assert min(found.values()) > 0.9
+    actual = {row["hf_subset"]: row["main_score"] for row in rows}
+    assert min(actual.values()) > 0.9
     assert [len(row["accuracy_by_fold"]) for row in rows] == [10, 1, 1, 1]
     assert "f1" in rows[3]
     assert "f1" not in rows[2]
