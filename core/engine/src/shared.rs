@@ -325,18 +325,44 @@ impl TryFrom<NamesFile> for Names {
     }
 }
 
-/// `characters.json`: sets of characters as texts, and words that passes look for.
+/// A set of characters, written as a text.
+#[derive(Debug, Deserialize)]
+#[serde(from = "String")]
+pub struct CharSet {
+    ascii: u128,
+    others: Vec<char>,
+}
+
+impl From<String> for CharSet {
+    fn from(text: String) -> CharSet {
+        let (ascii, others): (Vec<char>, Vec<char>) = text.chars().partition(char::is_ascii);
+        CharSet { ascii: ascii.into_iter().fold(0, |set, char| set | 1 << char as u32), others }
+    }
+}
+
+impl CharSet {
+    #[inline]
+    pub fn contains(&self, char: char) -> bool {
+        if char.is_ascii() {
+            self.ascii >> (char as u32) & 1 == 1
+        } else {
+            self.others.contains(&char)
+        }
+    }
+}
+
+/// `characters.json`: sets of characters, and words that passes look for.
 #[derive(Debug, Deserialize)]
 pub struct Characters {
-    pub before_note_number: String,
-    pub after_note_number: String,
+    pub before_note_number: CharSet,
+    pub after_note_number: CharSet,
     /// A line that begins with one continues the line before.
-    pub closing: String,
+    pub closing: CharSet,
     /// Last characters, besides letters and digits, of a line that may continue with a lower-case letter.
-    pub open_ends: String,
-    pub bullets: String,
+    pub open_ends: CharSet,
+    pub bullets: CharSet,
     /// Separate the parts of what is in brackets.
-    pub separators: String,
+    pub separators: CharSet,
     /// Japanese particles, the longest first.
     pub particles: Vec<String>,
     pub schemes: Vec<String>,

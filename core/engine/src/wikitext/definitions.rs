@@ -7,7 +7,7 @@
 use super::braces::{parse_braces, Argument, Node, Nodes};
 use super::parser_functions::{self, magic_word, UNKNOWN};
 use crate::rules::Site;
-use crate::shared::{shared, Function};
+use crate::shared::{shared, Function, Limits};
 use crate::titles::normalise_title;
 use crate::unicode;
 use rustc_hash::FxHashMap;
@@ -153,7 +153,8 @@ impl Definitions {
     pub fn expand(&mut self, name: &str, arguments: Arguments, page: &str, fallback: &mut Fallback) -> Option<String> {
         let site = Arc::clone(&self.site);
         let mut shown = String::new();
-        let mut call = Expansion { definitions: self, site: &site, page, fallback, nodes: 0, size: 0 };
+        let mut call =
+            Expansion { definitions: self, site: &site, page, fallback, nodes: 0, size: 0, limits: &shared().limits };
         call.template(name, &arguments, 0, &mut shown).then_some(shown)
     }
 
@@ -163,7 +164,8 @@ impl Definitions {
         let nodes = parse_braces(&format!("{{{{{call}}}}}"));
         let mut shown = String::new();
         let arguments = Arguments::new();
-        let mut call = Expansion { definitions: self, site: &site, page, fallback, nodes: 0, size: 0 };
+        let mut call =
+            Expansion { definitions: self, site: &site, page, fallback, nodes: 0, size: 0, limits: &shared().limits };
         call.show(&nodes, Frame { arguments: &arguments, depth: 0 }, &mut shown);
         shown
     }
@@ -235,6 +237,7 @@ struct Expansion<'r> {
     fallback: &'r mut Fallback<'r>,
     nodes: usize,
     size: usize,
+    limits: &'static Limits,
 }
 
 impl Expansion<'_> {
@@ -251,7 +254,7 @@ impl Expansion<'_> {
                 return true;
             }
         }
-        if shown.len() > shared().limits.calls_result && unicode::length(shown) > shared().limits.calls_result {
+        if shown.len() > self.limits.calls_result && unicode::length(shown) > self.limits.calls_result {
             out.truncate(start);
             out.push(UNKNOWN);
         }
@@ -264,7 +267,7 @@ impl Expansion<'_> {
             self.nodes += 1;
             if let Node::Text(text) = node {
                 *out += self.counted(text);
-            } else if self.nodes > shared().limits.calls_nodes || frame.depth > shared().limits.calls_depth {
+            } else if self.nodes > self.limits.calls_nodes || frame.depth > self.limits.calls_depth {
                 out.push(UNKNOWN);
             } else if let Node::Parameter { name, default } = node {
                 *out += &self.parameter(name, default.as_deref(), frame);
@@ -283,7 +286,7 @@ impl Expansion<'_> {
                 Cow::Borrowed(self.counted(text))
             }
             [Node::Parameter { name, default }]
-                if self.nodes < shared().limits.calls_nodes && frame.depth <= shared().limits.calls_depth =>
+                if self.nodes < self.limits.calls_nodes && frame.depth <= self.limits.calls_depth =>
             {
                 self.nodes += 1;
                 self.parameter(name, default.as_deref(), frame)
@@ -299,7 +302,7 @@ impl Expansion<'_> {
     /// A text if there is room for it in what the call puts together, otherwise UNKNOWN.
     fn counted<'n>(&mut self, text: &'n str) -> &'n str {
         self.size += unicode::length(text);
-        if self.size <= shared().limits.calls_size {
+        if self.size <= self.limits.calls_size {
             text
         } else {
             UNKNOWN_TEXT
