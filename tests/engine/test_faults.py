@@ -39,7 +39,7 @@ def pages(count: int) -> list[bytes]:
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with a dump and Wikidata."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "dump.xml").write_bytes(export(pages(5)))
@@ -63,9 +63,11 @@ def content(output: Path) -> dict[str, str]:
 
 
 def check_whole(output: Path) -> None:
-    found = read_manifest(str(output))
-    assert found is not None
-    shards = {shard["path"]: shard["sha256"] for config in found["configs"].values() for shard in config["shards"]}
+    manifest_read = read_manifest(str(output))
+    assert manifest_read is not None
+    shards = {
+        shard["path"]: shard["sha256"] for config in manifest_read["configs"].values() for shard in config["shards"]
+    }
     assert content(output).items() >= shards.items()
     assert content(output).keys() == {*shards, "manifest.json", "README.md"}
 
@@ -76,8 +78,8 @@ def check_whole(output: Path) -> None:
 class FullDisk:
     """A file system with room for some bytes, else as the real one."""
 
-    def __init__(self, files: Any, room: list[int]) -> None:
-        self._files, self._room = files, room
+    def __init__(self, files: Any, space: list[int]) -> None:
+        self._files, self._room = files, space
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._files, name)
@@ -87,8 +89,8 @@ class FullDisk:
 
 
 class FullFile:
-    def __init__(self, file: Any, room: list[int]) -> None:
-        self._file, self._room = file, room
+    def __init__(self, file: Any, space: list[int]) -> None:
+        self._file, self._room = file, space
 
     def write(self, data: bytes) -> int:
         self._room[0] -= len(data)
@@ -112,10 +114,10 @@ class FullFile:
 @pytest.mark.parametrize("command", [SENTENCES, ENTITIES], ids=["sentences", "entities"])
 @pytest.mark.parametrize("room", [0, 1500])
 def test_a_full_disk(
-    command: list[str], room: int, place: Path, wikianchor: Callable, monkeypatch: pytest.MonkeyPatch
+    command: list[str], space: int, folder: Path, wikianchor: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the first part, and in a later one; tests/engine/test_failing_calls.py has the commit."""
-    left = [room]
+    left = [space]
     for module in (parts, manifest):
         real = module.filesystem
         monkeypatch.setattr(
@@ -127,11 +129,11 @@ def test_a_full_disk(
     assert ended.said[0].startswith("wikianchor: out")
     assert ended.said[0].endswith(": the disk is full: free some space and run the same command again")
     monkeypatch.undo()
-    monkeypatch.chdir(place)
+    monkeypatch.chdir(folder)
     assert read_manifest("out") is None
     assert wikianchor(*command).status == 0
-    check_whole(place / "out")
-    assert not (place / "out" / "_unfinished").exists()
+    check_whole(folder / "out")
+    assert not (folder / "out" / "_unfinished").exists()
 
 
 @contextlib.contextmanager
@@ -152,25 +154,25 @@ def mounted(directory: Path, *arguments: str) -> Iterator[None]:
         subprocess.run(["umount", directory], check=True)
 
 
-def test_a_disk_that_is_really_full(place: Path, wikianchor: Callable) -> None:
+def test_a_disk_that_is_really_full(folder: Path, wikianchor: Callable) -> None:
     noise = random.Random(1)
     words = ["".join(noise.choices("abcdefghijklmnopqrstuvwxyz", k=7)) for _ in range(20_000)]
     texts = [" ".join(words[first : first + 10]) for first in range(0, len(words), 10)]
-    (place / "dump.xml").write_bytes(export(page(f"P{n}", n, f"Here {text}.") for n, text in enumerate(texts, 1)))
-    with mounted(place / "disk", "-t", "tmpfs", "-o", "size=64k", "none"):
+    (folder / "dump.xml").write_bytes(export(page(f"P{n}", n, f"Here {text}.") for n, text in enumerate(texts, 1)))
+    with mounted(folder / "disk", "-t", "tmpfs", "-o", "size=64k", "none"):
         ended = wikianchor("sentences", "--dumps=dump.xml", "--output=disk/out")
         assert ended.status == 1
         assert len(ended.said) == 1
         assert ended.said[0].startswith("wikianchor: disk/out/")
         assert ended.said[0].endswith(": the disk is full: free some space and run the same command again")
         # The finished step is kept for the next run, and nothing of the one that failed.
-        left = content(place / "disk")
+        left = content(folder / "disk")
         assert all(name.startswith("out/_unfinished/") for name in left)
         assert not [name for name in left if "/sentences-" in name or "/titles-" in name or "/ledger-" in name]
 
 
-def test_a_disk_that_may_only_be_read(place: Path, wikianchor: Callable) -> None:
-    with mounted(place / "disk", "-t", "tmpfs", "-o", "ro", "none"):
+def test_a_disk_that_may_only_be_read(folder: Path, wikianchor: Callable) -> None:
+    with mounted(folder / "disk", "-t", "tmpfs", "-o", "ro", "none"):
         ended = wikianchor("sentences", "--dumps=dump.xml", "--output=disk/out")
         assert (ended.status, ended.said) == (
             1, ["wikianchor: disk/out: cannot be written (the file system is read-only): choose another --output"]
@@ -178,15 +180,15 @@ def test_a_disk_that_may_only_be_read(place: Path, wikianchor: Callable) -> None
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_directory_without_permission(place: Path, wikianchor: Callable) -> None:
-    (place / "mine").mkdir(mode=0o500)
+def test_a_directory_without_permission(folder: Path, wikianchor: Callable) -> None:
+    (folder / "mine").mkdir(mode=0o500)
     ended = wikianchor("sentences", "--dumps=dump.xml", "--output=mine/out")
     assert (ended.status, ended.said) == (
         1, ["wikianchor: mine/out: cannot be written (permission denied): choose another --output"]
     )  # fmt: skip
 
 
-def test_an_input_without_permission(place: Path, wikianchor: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_input_without_permission(folder: Path, wikianchor: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: Any) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
@@ -199,71 +201,71 @@ def test_an_input_without_permission(place: Path, wikianchor: Callable, monkeypa
 
 
 @pytest.mark.parametrize("output", ["/proc/out", "dump.xml/out", "dump.xml"])
-def test_an_output_that_cannot_be(output: str, place: Path, wikianchor: Callable) -> None:
+def test_an_output_that_cannot_be(output: str, folder: Path, wikianchor: Callable) -> None:
     ended = wikianchor("sentences", "--dumps=dump.xml", f"--output={output}")
     assert ended.status == (2 if output == "dump.xml" else 1)
     assert len(ended.said) == 1
     assert output in ended.said[0]
-    assert sorted(content(place)) == ["dump.xml", "wikidata.json"]
+    assert sorted(content(folder)) == ["dump.xml", "wikidata.json"]
 
 
-def test_an_output_that_holds_something_else(place: Path, wikianchor: Callable) -> None:
+def test_an_output_that_holds_something_else(folder: Path, wikianchor: Callable) -> None:
     for name in ("photos/a.jpg", "mine/data/b.csv", "repo/README.md"):
-        (place / name).parent.mkdir(parents=True)
-        (place / name).write_text("precious")
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text("precious")
     assert wikianchor(*ENTITIES).status == 0
-    before = content(place)
+    before = content(folder)
     for output, named in (("photos", "a.jpg"), ("mine", "data/b.csv"), ("repo", "README.md"), ("out", "'entities'")):
         ended = wikianchor("sentences", "--dumps=dump.xml", f"--output={output}")
         assert ended.status == 2
         assert len(ended.said) == 1
         assert ended.said[0].startswith(f"wikianchor: --output={output} holds ")
         assert named in ended.said[0]
-    assert content(place) == before
+    assert content(folder) == before
 
 
 # --- running again ----------------------------------------------------------------------------------------------------
 
 
-def test_what_is_done_is_skipped(place: Path, wikianchor: Callable) -> None:
+def test_what_is_done_is_skipped(folder: Path, wikianchor: Callable) -> None:
     for command in (SENTENCES, ["entities", "--wikidata=wikidata.json", "--wikis=enwiki", "--output=items"]):
         assert wikianchor(*command).status == 0
-    before, times = content(place), {path: path.stat().st_mtime_ns for path in place.rglob("*")}
+    before, times = content(folder), {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     for command, output in ((SENTENCES, "out"), ([*ENTITIES[:-1], "--output=items"], "items")):
         ended = wikianchor(*command)
         assert (ended.status, ended.said) == (0, [])
         assert [line[9:] for line in ended.progress] == [f"{output}: up to date, skipped"]
-    assert content(place) == before
-    assert {path: path.stat().st_mtime_ns for path in place.rglob("*")} == times
+    assert content(folder) == before
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == times
 
 
 def test_another_option_or_input_makes_it_again_and_the_way_back_gives_the_same_bytes(
-    place: Path, wikianchor: Callable
+    folder: Path, wikianchor: Callable
 ) -> None:
     assert wikianchor(*SENTENCES).status == 0
-    first = content(place / "out")
+    first = content(folder / "out")
     assert wikianchor(*SENTENCES, "--allow_truncated").status == 0
-    found = read_manifest("out")
-    assert found is not None
-    assert found["options"]["allow_truncated"] is True
+    manifest_read = read_manifest("out")
+    assert manifest_read is not None
+    assert manifest_read["options"]["allow_truncated"] is True
     assert wikianchor(*SENTENCES).status == 0
-    assert content(place / "out") == first
-    (place / "dump.xml").write_bytes(export(pages(6)))
+    assert content(folder / "out") == first
+    (folder / "dump.xml").write_bytes(export(pages(6)))
     assert wikianchor(*SENTENCES).status == 0
-    found = read_manifest("out")
-    assert found is not None
-    assert found["configs"]["titles"]["rows"] == 6
-    check_whole(place / "out")
+    manifest_read = read_manifest("out")
+    assert manifest_read is not None
+    assert manifest_read["configs"]["titles"]["rows"] == 6
+    check_whole(folder / "out")
 
 
 def test_a_new_command_that_fails_leaves_the_old_dataset_and_who_reads_it_is_warned(
-    place: Path, wikianchor: Callable
+    folder: Path, wikianchor: Callable
 ) -> None:
     assert wikianchor(*SENTENCES).status == 0
-    before = content(place / "out")
-    (place / "dump.xml").write_bytes(export(pages(6))[:-300])
+    before = content(folder / "out")
+    (folder / "dump.xml").write_bytes(export(pages(6))[:-300])
     assert wikianchor(*SENTENCES).status == 1
-    assert content(place / "out") == before
+    assert content(folder / "out") == before
     assert wikianchor(*ENTITIES[:-1], "--output=items").status == 0
     ended = wikianchor("pairs", "--sentences=out", "--entities=items", "--output=pairs", "--min_links=0")
     warning = "--sentences=out: a rebuild of this dataset has not finished: the dataset that is there is used"
@@ -285,21 +287,21 @@ def test_a_new_command_that_fails_leaves_the_old_dataset_and_who_reads_it_is_war
     ],
 )
 def test_a_command_that_is_wrong_from_the_start_leaves_the_old_dataset(
-    arguments: list[str], place: Path, wikianchor: Callable
+    arguments: list[str], folder: Path, wikianchor: Callable
 ) -> None:
     assert wikianchor(*SENTENCES).status == 0
-    before = content(place)
+    before = content(folder)
     ended = wikianchor(*arguments)
     assert ended.status in (1, 2)
     assert len(ended.said) == 1
-    assert content(place) == before
+    assert content(folder) == before
 
 
 @pytest.mark.parametrize("how", ["gone", "shorter", "all gone"])
-def test_a_dataset_whose_shards_are_gone_is_not_done(how: str, place: Path, wikianchor: Callable) -> None:
+def test_a_dataset_whose_shards_are_gone_is_not_done(how: str, folder: Path, wikianchor: Callable) -> None:
     assert wikianchor(*SENTENCES).status == 0
-    before = content(place / "out")
-    (shard,) = (place / "out/data/titles").iterdir()
+    before = content(folder / "out")
+    (shard,) = (folder / "out/data/titles").iterdir()
     if how == "shorter":
         shard.write_bytes(shard.read_bytes()[:-1])
     else:
@@ -309,21 +311,21 @@ def test_a_dataset_whose_shards_are_gone_is_not_done(how: str, place: Path, wiki
     ended = wikianchor(*SENTENCES)
     assert (ended.status, ended.said) == (0, [])
     assert f"{shard.name}: missing or damaged" in ended.progress[0]
-    assert content(place / "out") == before
+    assert content(folder / "out") == before
 
 
-def test_leftovers_of_a_killed_run_go_even_where_all_was_done(place: Path, wikianchor: Callable) -> None:
+def test_leftovers_of_a_killed_run_go_even_where_all_was_done(folder: Path, wikianchor: Callable) -> None:
     assert wikianchor(*SENTENCES).status == 0
-    (place / "out" / "_unfinished").mkdir()
-    (place / "out" / "_unfinished" / "titles-000000-x.parquet").write_text("x")
-    (place / "out" / "_lock").touch()
+    (folder / "out" / "_unfinished").mkdir()
+    (folder / "out" / "_unfinished" / "titles-000000-x.parquet").write_text("x")
+    (folder / "out" / "_lock").touch()
     ended = wikianchor(*SENTENCES)
     assert (ended.status, ended.said) == (0, [])
     assert "skipped" in ended.progress[0]
-    check_whole(place / "out")
+    check_whole(folder / "out")
 
 
-def test_two_runs_on_one_output(place: Path, wikianchor: Callable) -> None:
+def test_two_runs_on_one_output(folder: Path, wikianchor: Callable) -> None:
     with claim("out", "sentences"):
         ended = wikianchor(*SENTENCES)
     assert (ended.status, ended.said) == (
@@ -334,10 +336,10 @@ def test_two_runs_on_one_output(place: Path, wikianchor: Callable) -> None:
 
 
 def test_a_run_that_waited_while_another_made_the_dataset_takes_that(
-    place: Path, wikianchor: Callable, monkeypatch: pytest.MonkeyPatch
+    folder: Path, wikianchor: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert wikianchor(*SENTENCES).status == 0
-    before = {path: path.stat().st_mtime_ns for path in place.rglob("*.parquet")}
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.parquet")}
     real, calls = manifest.read_manifest, []
 
     def read(directory: str, is_output: bool = False) -> Any:
@@ -347,7 +349,7 @@ def test_a_run_that_waited_while_another_made_the_dataset_takes_that(
     monkeypatch.setattr("wikianchor.pipelines.engine.stage.read_manifest", read)
     ended = wikianchor(*SENTENCES)
     assert (ended.status, ended.said) == (0, [])
-    assert {path: path.stat().st_mtime_ns for path in place.rglob("*.parquet")} == before
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.parquet")} == before
 
 
 # --- signals and deaths -----------------------------------------------------------------------------------------------
@@ -388,10 +390,10 @@ def long_export() -> bytes:
 
 
 @pytest.fixture
-def long_dump(place: Path, long_export: bytes) -> Path:
+def long_dump(folder: Path, long_export: bytes) -> Path:
     """A dump that takes some seconds."""
-    (place / "dump.xml").write_bytes(long_export)
-    return place
+    (folder / "dump.xml").write_bytes(long_export)
+    return folder
 
 
 def said(errors: str) -> list[str]:
@@ -488,10 +490,10 @@ while True:
 """
 
 
-def interrupted(place: Path, body: str, number: int) -> tuple[float, int, str]:
+def interrupted(folder: Path, body: str, number: int) -> tuple[float, int, str]:
     """Interrupt a command that runs some code, and return how long it took to end, its status and its stderr."""
-    process = start("verify", str(place), before=command_that(body))
-    wait_for((place / "ready").exists, process)
+    process = start("verify", str(folder), before=command_that(body))
+    wait_for((folder / "ready").exists, process)
     process.send_signal(number)
     sent = time.monotonic()
     errors = process.communicate(timeout=40)[1]
@@ -598,22 +600,22 @@ def test_worker_processes_end_with_a_killed_launcher(long_dump: Path) -> None:
     assert said(process.communicate(timeout=10)[1]) == []
 
 
-def test_threads_write_the_same(place: Path, wikianchor: Callable) -> None:
+def test_threads_write_the_same(folder: Path, wikianchor: Callable) -> None:
     for output, workers in (("one", WORKERS["one"]), ("two", WORKERS["threads"])):
         ended = wikianchor("sentences", "--dumps=dump.xml", f"--output={output}", *workers)
         assert (ended.status, ended.said) == (0, [])
-    assert content(place / "one") == content(place / "two")
+    assert content(folder / "one") == content(folder / "two")
 
 
 @pytest.mark.parametrize("workers", ["threads", "processes"])
-def test_workers_say_no_more_than_one_line(workers: str, place: Path) -> None:
-    (place / "dump.xml").write_bytes(export(pages(5))[:-300])
+def test_workers_say_no_more_than_one_line(workers: str, folder: Path) -> None:
+    (folder / "dump.xml").write_bytes(export(pages(5))[:-300])
     process = start(*SENTENCES, *WORKERS[workers])
     lines = said(process.communicate(timeout=180)[1])
     assert process.returncode == 1
     assert len(lines) == 1
     assert lines[0].startswith("wikianchor: dump.xml: cut off inside the page 'Page 5' near byte ")
-    assert content(place / "out") == {}
+    assert content(folder / "out") == {}
 
 
 # A run in a child process that is killed after some time, many times over: importing Beam once makes that cheap.
@@ -652,27 +654,27 @@ def killed(command: list[str], delays: list[float]) -> list[tuple[bool, bool]]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_killed_at_any_moment_and_run_again(place: Path, wikianchor: Callable) -> None:
+def test_killed_at_any_moment_and_run_again(folder: Path, wikianchor: Callable) -> None:
     assert wikianchor(*SENTENCES).status == 0
-    expected = content(place / "out")
-    for path in sorted((place / "out").rglob("*"), reverse=True):
+    expected = content(folder / "out")
+    for path in sorted((folder / "out").rglob("*"), reverse=True):
         path.unlink() if path.is_file() else path.rmdir()
     # Each run finds what the one before it left; as soon as one comes to its end, the rest have nothing to do.
     ends = killed(SENTENCES, [0.05 + 0.03 * number for number in range(12)])
     assert any(died for died, _ in ends)
     if read_manifest("out") is not None:
-        found = read_manifest("out")
-        assert found is not None
-        assert damaged_shard("out", found) is None
+        manifest_read = read_manifest("out")
+        assert manifest_read is not None
+        assert damaged_shard("out", manifest_read) is None
     ended = wikianchor(*SENTENCES)
     assert (ended.status, ended.said) == (0, [])
-    assert content(place / "out") == expected
+    assert content(folder / "out") == expected
 
 
 # --- the terminal -----------------------------------------------------------------------------------------------------
 
 
-def test_a_reader_that_has_had_enough_is_no_error(place: Path, wikianchor: Callable) -> None:
+def test_a_reader_that_has_had_enough_is_no_error(folder: Path, wikianchor: Callable) -> None:
     assert wikianchor(*SENTENCES).status == 0
     reader, writer = os.pipe()
     os.close(reader)
@@ -695,7 +697,7 @@ def test_a_reader_that_has_had_enough_is_no_error(place: Path, wikianchor: Calla
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_report_onto_a_full_disk(place: Path, wikianchor: Callable) -> None:
+def test_a_report_onto_a_full_disk(folder: Path, wikianchor: Callable) -> None:
     assert wikianchor(*SENTENCES).status == 0
     with open("/dev/full", "w") as full:
         process = subprocess.run(
@@ -717,11 +719,11 @@ def test_a_report_onto_a_full_disk(place: Path, wikianchor: Callable) -> None:
     assert "No space left on device" in process.stderr
 
 
-def test_a_manifest_says_what_was_read(place: Path, wikianchor: Callable) -> None:
+def test_a_manifest_says_what_was_read(folder: Path, wikianchor: Callable) -> None:
     assert wikianchor(*SENTENCES).status == 0
-    found = json.loads((place / "out" / "manifest.json").read_text())
-    data = (place / "dump.xml").read_bytes()
-    assert found["inputs"] == [{"path": "dump.xml", "bytes": len(data), "sha1": hashlib.sha1(data).hexdigest()}]
+    manifest_read = json.loads((folder / "out" / "manifest.json").read_text())
+    data = (folder / "dump.xml").read_bytes()
+    assert manifest_read["inputs"] == [{"path": "dump.xml", "bytes": len(data), "sha1": hashlib.sha1(data).hexdigest()}]
 
 
 # --- what Beam says ---------------------------------------------------------------------------------------------------
@@ -740,7 +742,7 @@ def test_a_manifest_says_what_was_read(place: Path, wikianchor: Callable) -> Non
     ],
 )
 def test_a_job_server_that_cannot_be_had(
-    error: Exception, said: str, place: Path, wikianchor: Callable, monkeypatch: pytest.MonkeyPatch
+    error: Exception, said: str, folder: Path, wikianchor: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*some: object) -> None:
         raise error
@@ -753,7 +755,7 @@ def test_a_job_server_that_cannot_be_had(
 
 
 def test_the_manifest_of_an_output_that_cannot_be_read(
-    place: Path, wikianchor: Callable, monkeypatch: pytest.MonkeyPatch
+    folder: Path, wikianchor: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a directory of somebody else's; pyarrow states the reason in its text alone."""
 

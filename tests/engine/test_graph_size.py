@@ -68,32 +68,32 @@ def items() -> Dataset:
     return dataset("/data/out/entities", "entities", both, SHARDS, wikis=list(WIKIS), labels=["en"])
 
 
-def pairs_graph(pipeline: Any, work: Workspace, place: Path) -> None:
+def pairs_graph(pipeline: Any, work: Workspace, folder: Path) -> None:
     checks = {"split": (0.1, 0.1), "max_near_duplicates": 10, "exclude_text": ("t",)}
     choices = PairChoices(sample=1_000_000, max_per_entity=10, **checks)
     config = PairsOptions(sentences="s", entities="e", output="/data/out/pairs", choices=choices)
     pairs.build(pipeline, HEAD, work, config, wikis(), items())
 
 
-def export_graph(pipeline: Any, work: Workspace, place: Path) -> None:
-    config = ExportOptions(pairs="p", output="/data/out/train", positive="label", negative="sentence", entities="e")
+def export_graph(pipeline: Any, work: Workspace, folder: Path) -> None:
+    config = ExportOptions(pairs="p", output="/data/out/train", positive="lead", negative="sentence")
     rows = dataset("/data/out/pairs", "pairs", ("pairs", "entities"), SHARDS, negatives=3)
     rows.manifest["ledger"]["links"] = {wiki: {} for wiki in WIKIS}
-    export.build(pipeline, HEAD, work, config, rows, items())
+    export.build(pipeline, HEAD, work, config, rows, export.Sources(wikis(), items()))
 
 
-def interlanguage_graph(pipeline: Any, work: Workspace, place: Path) -> None:
+def interlanguage_graph(pipeline: Any, work: Workspace, folder: Path) -> None:
     config = InterlanguageOptions(entities="e", output="/data/out/interlanguage", sentences="s")
     interlanguage.build(pipeline, HEAD, work, config, wikis(), items())
 
 
-def mentions_graph(pipeline: Any, work: Workspace, place: Path) -> None:
+def mentions_graph(pipeline: Any, work: Workspace, folder: Path) -> None:
     config = MentionsOptions(sentences="s", entities="e", output="/data/out/mentions")
     mentions.build(pipeline, HEAD, work, config, wikis(), items())
 
 
-def sentences_graph(pipeline: Any, work: Workspace, place: Path) -> None:
-    dump = place / "dump.xml"
+def sentences_graph(pipeline: Any, work: Workspace, folder: Path) -> None:
+    dump = folder / "dump.xml"
     # A sparse file of many ranges: nothing but its size is looked at.
     with dump.open("wb") as file:
         file.truncate(100 << 30)
@@ -101,15 +101,15 @@ def sentences_graph(pipeline: Any, work: Workspace, place: Path) -> None:
     sentences.build(pipeline, HEAD, work, config, read_site([str(DUMP)], None)[0], frozenset())
 
 
-def entities_graph(pipeline: Any, work: Workspace, place: Path) -> None:
-    dump = place / "wikidata.json"
+def entities_graph(pipeline: Any, work: Workspace, folder: Path) -> None:
+    dump = folder / "wikidata.json"
     with dump.open("wb") as file:
         file.truncate(1 << 40)
     config = EntitiesOptions(wikidata=(str(dump),), wikis=WIKIS, output="/data/out/entities")
     entities.build(pipeline, HEAD, work, config)
 
 
-def corpus_graph(pipeline: Any, work: Workspace, place: Path) -> None:
+def corpus_graph(pipeline: Any, work: Workspace, folder: Path) -> None:
     config = CorpusOptions(
         input=CorpusInput(datasets=tuple(one.directory for one in wikis())), output="/data/out/corpus"
     )

@@ -72,11 +72,11 @@ def map_rows(unit: Unit, portion: int) -> Generator[pa.Table, None, Mapped]:
 
 def write_rows(wanted: KeyRange, shard: Shard, name: str) -> Written:
     assert name == "side"
-    found = [
+    unit_rows = [
         row for table in shard.windows(7) for row in zip(*table.drop(["position"]).to_pydict().values(), strict=True)
     ]
-    assert len(found) == shard.rows
-    return Written(wanted.number, wanted.group, found)
+    assert len(unit_rows) == shard.rows
+    return Written(wanted.number, wanted.group, unit_rows)
 
 
 def run(units: list[Unit], bounds: list[int], work: Workspace) -> tuple[list[Written], dict[str, int]]:
@@ -101,11 +101,11 @@ def run(units: list[Unit], bounds: list[int], work: Workspace) -> tuple[list[Wri
             ("side",),
         )
     )
-    _ = shards | "Text" >> beam.Map(lambda one: repr(tuple(one))) | beam.io.WriteToText(collected)
+    _ = shards | "Text" >> beam.Map(lambda element: repr(tuple(element))) | beam.io.WriteToText(collected)
     result = pipeline.run()
     result.wait_until_finish()
     lines = [line for path in Path(work.parts).glob("collected*") for line in path.read_text().splitlines()]
-    counters = {one.key.metric.name: one.committed for one in result.metrics().query()["counters"]}
+    counters = {element.key.metric.name: element.committed for element in result.metrics().query()["counters"]}
     names = ("rows:mapped", "rows:written")
     import ast
 
@@ -131,8 +131,8 @@ def test_each_shard_gets_its_rows_by_key_unit_and_number(
             ((place, unit.order, number, text) for unit in units if unit.wiki == wanted.group
              for number, (place, text) in enumerate(rows_of(unit)) if low <= place < high)
         )  # fmt: skip
-        found = [one.rows for one in written if one.number == wanted.number]
-        assert found == ([[(place, text) for place, _, _, text in expected]] if expected else [])
+        unit_rows = [element.rows for element in written if element.number == wanted.number]
+        assert unit_rows == ([[(place, text) for place, _, _, text in expected]] if expected else [])
 
 
 @contextmanager

@@ -224,9 +224,9 @@ def flags_in(parser: argparse.ArgumentParser) -> set[str]:
 
 def flags_of(options: Iterable[Option]) -> set[str]:
     flags = set()
-    for one in options:
-        flags |= {one.name} if one.positional else {f"--{one.flag}"}
-        flags |= {f"--no-{one.flag}"} if one.kind is bool else set()
+    for entry in options:
+        flags |= {entry.name} if entry.positional else {f"--{entry.flag}"}
+        flags |= {f"--no-{entry.flag}"} if entry.kind is bool else set()
     return flags
 
 
@@ -254,12 +254,12 @@ PROGRAMS = {
 @pytest.fixture(scope="module")
 def sections() -> dict[str, str]:
     """The sections of the reference by the names of `PROGRAMS`."""
-    found = {}
+    text_of_flags = {}
     for before, page in (("", reference.commands()), ("trainer ", reference.trainer())):
         for section in re.split(r"^##? ", page, flags=re.MULTILINE):
             name, _, text = section.partition("\n")
-            found[f"{before}{name}"] = text
-    return found
+            text_of_flags[f"{before}{name}"] = text
+    return text_of_flags
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -268,54 +268,55 @@ def test_every_option_is_everywhere(name: str, sections: dict[str, str], monkeyp
     options, parser = PROGRAMS[name]
     assert flags_in(parser) - {"-h", "--help", "--config"} == flags_of(options)
     text = " ".join(parser.format_help().split())
-    for one in options:
-        assert one.positional or f"--{one.flag}" in text
-        assert one.help in text
-        value = one.value.replace("|", "\\|")
-        row = value if one.positional else f"--{one.flag}={value}".removesuffix("=")
+    for entry in options:
+        assert entry.positional or f"--{entry.flag}" in text
+        assert entry.help in text
+        value = entry.value.replace("|", "\\|")
+        row = value if entry.positional else f"--{entry.flag}={value}".removesuffix("=")
         assert f"| `{row}` |" in sections[name]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_no_help_has_a_default_typed_by_hand(name: str) -> None:
-    for one in PROGRAMS[name][0]:
-        assert "default:" not in one.help, one.name
-        assert not shown(one.default) or f"({shown(one.default)})" not in one.help, one.name
+    for entry in PROGRAMS[name][0]:
+        assert "default:" not in entry.help, entry.name
+        assert not shown(entry.default) or f"({shown(entry.default)})" not in entry.help, entry.name
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_config_file_may_have_every_option(name: str, tmp_path: Path) -> None:
-    options = [one for one in PROGRAMS[name][0] if not one.positional]
+    options = [entry for entry in PROGRAMS[name][0] if not entry.positional]
     values = {bool: "true", int: "3", float: "0.5", tuple: '["a", "b"]'}
     lines = [
-        f"{one.flag} = " + (f'"{one.choices[0]}"' if one.choices else values.get(one.kind, '"x"')) for one in options
+        f"{entry.flag} = " + (f'"{entry.choices[0]}"' if entry.choices else values.get(entry.kind, '"x"'))
+        for entry in options
     ]
     path = tmp_path / "config.toml"
     path.write_text("\n".join([f"[{name}]", *lines]))
     flags = with_settings(name, [f"--config={path}"], command_parser(name))
-    assert {flag.partition("=")[0] for flag in flags} == {f"--{one.flag}" for one in options}
+    assert {flag.partition("=")[0] for flag in flags} == {f"--{entry.flag}" for entry in options}
 
 
 @pytest.mark.parametrize("stage", templates.STAGES)
 def test_a_template_has_every_option(stage: str) -> None:
     names = re.findall(r'"name": "(\w+)",\n +"label"', templates.metadata(stage))
-    assert names == ["stage", *(one.flag for one in PROGRAMS[stage][0])]
+    assert names == ["stage", *(entry.flag for entry in PROGRAMS[stage][0])]
 
 
 @pytest.mark.parametrize("objective", CONFIGS)
 def test_the_trainer_uses_the_defaults_that_help_shows(objective: str) -> None:
-    own = {"data": "d", "model": "m", "output": "o"}
+    needed = {"data": "d", "model": "m", "output": "o"}
     for preset, values in {"": {}, **presets_of(objective)}.items():
         flags = {"preset": preset} if preset else {}
-        config = make(objective, {**flags, **own}, {})
-        for one in declared(CONFIGS[objective]):
-            if one.name in own or one.name == "preset":
+        config = make(objective, {**flags, **needed}, {})
+        for entry in declared(CONFIGS[objective]):
+            if entry.name in needed or entry.name == "preset":
                 continue
-            expected = shown(values.get(one.name, one.default))
+            expected = shown(values.get(entry.name, entry.default))
             # 0 and "" stand for what follows from other options.
             if expected not in ("0", ""):
-                assert f"(default: {expected})" in one.text(values)
-                assert shown(getattr(config, one.name)) == expected, one.name
+                assert f"(default: {expected})" in entry.text(values)
+                assert shown(getattr(config, entry.name)) == expected, entry.name
 
 
 def test_the_t5_shows_its_own_defaults() -> None:
@@ -375,14 +376,14 @@ class Slowest(Slow):
 
 
 def test_options_are_inherited_in_sections_with_other_defaults_and_words() -> None:
-    groups = {one.name: (one.group, one.default, one.help) for one in declared(Slow)}
+    groups = {entry.name: (entry.group, entry.default, entry.help) for entry in declared(Slow)}
     # Without presets there is no option for them.
     assert groups == {
         "rate": ("the speed", 0.5, "how fast"),
         "size": ("", 3, "size"),
         "unit": ("the rest", "m", "unit"),
     }
-    assert {one.name: one.help for one in declared(Slowest)}["rate"] == "how slow"
+    assert {entry.name: entry.help for entry in declared(Slowest)}["rate"] == "how slow"
     parser = FlagParser()
     add_options(parser, Slowest)
     assert read_options(Slowest, parser.parse_args(["--preset=calm"])) == Slowest(preset="calm", rate=0.25)
@@ -391,18 +392,18 @@ def test_options_are_inherited_in_sections_with_other_defaults_and_words() -> No
 
 
 def test_auto_undoes_what_a_preset_says() -> None:
-    own = {"data": "d", "output": "o", "preset": "ease-bert-released"}
-    assert (make("ease", own, {}).pooler, make("ease", own, {}).step_size) == ("cls", 128)
-    config = make("ease", {**own, "pooler": "auto", "step_size": "auto", "softmax_size": 48}, {})
+    needed = {"data": "d", "output": "o", "preset": "ease-bert-released"}
+    assert (make("ease", needed, {}).pooler, make("ease", needed, {}).step_size) == ("cls", 128)
+    config = make("ease", {**needed, "pooler": "auto", "step_size": "auto", "softmax_size": 48}, {})
     assert (config.pooler, config.step_size) == (None, 48)
 
 
 def test_an_objective_has_its_own_options_alone() -> None:
-    names = {name: {one.name for one in declared(config)} for name, config in CONFIGS.items()}
+    names = {name: {entry.name for entry in declared(config)} for name, config in CONFIGS.items()}
     assert {"entity_weight", "entity_vectors", "negatives"} <= names["ease"]
     assert not {"entity_weight", "entity_vectors", "negatives", "span_length"} & names["simcse"]
     assert not {"softmax_size", "preset", "pooler"} & names["t5"]
     shared = {"learning_rate", "warmup_steps", "weight_decay", "clip_norm", "step_size", "patience", "precision"}
-    assert shared <= set.intersection(*names.values(), {one.name for one in declared(MboeConfig)})
+    assert shared <= set.intersection(*names.values(), {entry.name for entry in declared(MboeConfig)})
     for config in (*CONFIGS.values(), MboeConfig):
-        assert {one.name for one in declared(config) if not one.group} <= set(config.FIRST)
+        assert {entry.name for entry in declared(config) if not entry.group} <= set(config.FIRST)

@@ -35,7 +35,7 @@ def is_harmless(text: str) -> bool:
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Dumps whose titles, labels and sentences would command the terminal."""
     monkeypatch.chdir(tmp_path)
     titles = ["Earth", "Sun", "Venus", "Mars", "Pluto", EVIL]
@@ -48,7 +48,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_build_and_report(place: Path, wikianchor: Callable[..., Any]) -> None:
+def test_build_and_report(folder: Path, wikianchor: Callable[..., Any]) -> None:
     build = wikianchor("build", "--dumps=dumps", "--output=out", "--min_links=0", "--negatives=1")
     report = wikianchor("report", "out")
     for ended in (build, report):
@@ -60,9 +60,9 @@ def test_build_and_report(place: Path, wikianchor: Callable[..., Any]) -> None:
         assert rf"= {SHOWN}" in ended.output
 
 
-def test_an_error_that_quotes_a_title(place: Path, wikianchor: Callable[..., Any]) -> None:
+def test_an_error_that_quotes_a_title(folder: Path, wikianchor: Callable[..., Any]) -> None:
     data = export([page("\x9b2J\x85Bus", 1, TEXT)]).replace(b"</text>", b"")
-    (place / "dumps/dump.xml").write_bytes(data)
+    (folder / "dumps/dump.xml").write_bytes(data)
     ended = wikianchor("sentences", "--dumps=dumps/dump.xml", "--output=out")
     assert ended.status == 1
     assert len(ended.said) == 1
@@ -70,14 +70,14 @@ def test_an_error_that_quotes_a_title(place: Path, wikianchor: Callable[..., Any
     assert "Bus" in ended.said[0]
 
 
-def test_an_error_that_quotes_a_file_name_is_one_line(place: Path, wikianchor: Callable[..., Any]) -> None:
+def test_an_error_that_quotes_a_file_name_is_one_line(folder: Path, wikianchor: Callable[..., Any]) -> None:
     ended = wikianchor("report", "no\nsuch\x1b[2J")
     assert ended.said == [
         r"wikianchor: no\nsuch\x1b[2J: no finished dataset here (no manifest.json): run its stage to the end"
     ]
 
 
-def test_a_page_on_the_terminal(place: Path, wikianchor: Callable[..., Any]) -> None:
+def test_a_page_on_the_terminal(folder: Path, wikianchor: Callable[..., Any]) -> None:
     for flags in ((), ("--sentences",)):
         ended = wikianchor("extract", "--dumps=dumps/dump.xml", "--title=Sun", *flags)
         assert ended.status == 0
@@ -103,13 +103,13 @@ def test_the_trainer(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-16"])
 def test_a_terminal_of_another_encoding(
-    encoding: str, place: Path, wikianchor: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    encoding: str, folder: Path, wikianchor: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     title = "Łódź 東京 é"
     text = f"In [[{title}]] it rains in autumn, as everybody knows."
-    (place / "dumps/dump.xml").write_bytes(export([page("Earth", 1, text), page(title, 2, "")]))
+    (folder / "dumps/dump.xml").write_bytes(export([page("Earth", 1, text), page(title, 2, "")]))
     items = [item(number, {"enwiki": name}, [5], {"en": name}) for number, name in ((1, "Earth"), (2, title))]
-    (place / "dumps/wikidata.json").write_bytes(json_dump(items))
+    (folder / "dumps/wikidata.json").write_bytes(json_dump(items))
     assert wikianchor("build", "--dumps=dumps", "--output=out", "--min_links=0", "--negatives=0").status == 0
     terminal = io.TextIOWrapper(io.BytesIO(), encoding)
     with monkeypatch.context() as patch:
@@ -120,7 +120,7 @@ def test_a_terminal_of_another_encoding(
     assert f"= {shown} (Q2), not any" in terminal.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]
 
 
-def test_streams_that_are_closed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_streams_that_are_closed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("stdout", "stderr"):
         with monkeypatch.context() as patch:
             patch.setattr(f"sys.{name}", None)
@@ -165,6 +165,6 @@ def test_what_is_harmless_stays() -> None:
 
 @pytest.mark.parametrize("module", [wikianchor.io.flags, wikianchor.io.output, wikianchor.io.units])
 def test_examples(module: Any) -> None:
-    found = doctest.testmod(module)
-    assert found.attempted
-    assert not found.failed
+    printed_text = doctest.testmod(module)
+    assert printed_text.attempted
+    assert not printed_text.failed
