@@ -90,6 +90,7 @@ FLAGS: Mapping[str, Mapping[str, str]] = {
         "duplicate": "--duplicates",
     },
     "export": {
+        "no_anchor_text": "--anchor",
         "no_positive_text": "--positive",
         "no_negative_text": "--negative",
         "equal_negative": "--negatives",

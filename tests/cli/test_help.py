@@ -88,9 +88,9 @@ def test_a_mistake_in_the_trainers_flags_is_told_without_torch(words: list[str])
     ("words", "extra"),
     [
         (["train", "ease", "--data=x"], "train"),
-        (["evaluate", "--model=x"], "train,eval"),
+        (["evaluate", "--model=x", f"--sts={__file__}"], "train,eval"),
         (["mteb", "--data=x", "--output=y"], "mteb"),
-        (["papers", "figures", "words", "--model=x", "--pairs=y"], "train,eval"),
+        (["papers", "figures", "words", "--model=x", f"--pairs={__file__}"], "train,eval"),
     ],
 )
 def test_without_torch_the_extra_is_named(

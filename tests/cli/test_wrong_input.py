@@ -393,7 +393,7 @@ evaluate --model=models/toy --sts=sts.tsv
 evaluate --model=/nowhere --sts=sts.tsv
   1 /nowhere: no such directory: name the directory of a model
 evaluate --sts=sts.tsv
-  2 the following arguments are required: --model: see --help
+  2 --model is missing: see --help
 evaluate --model=models/toy/model
   2 --data is missing: the directory with evaluation sets; or --sts, a file
 evaluate --model=models/toy/model --sts=none.tsv

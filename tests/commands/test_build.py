@@ -249,11 +249,11 @@ def test_a_build_ends_with_the_stage_that_fails(
     assert main(command) == 0
     before = all_digests(tmp_path / "out")
 
-    def fail(*args: Any) -> None:
+    def fail(*args: Any, **options: Any) -> None:
         raise InputError("no entities today")
 
     monkeypatch.setattr(build.entities, "run", fail)
-    monkeypatch.setattr(build.pairs, "run", lambda *args: pytest.fail("went on"))
+    monkeypatch.setattr(build.pairs, "run", lambda *args, **options: pytest.fail("went on"))
     capfd.readouterr()
     assert main([*command, "--labels=de"]) == 1
     assert capfd.readouterr().err.splitlines()[-1] == "wikianchor: no entities today"

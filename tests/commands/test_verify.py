@@ -509,12 +509,13 @@ def exports(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Pairs and what `export` makes of them: sentences as a table, labels as text."""
     folder = tmp_path_factory.mktemp("exports")
     shutil.copytree(built / "pairs", folder / "pairs")
+    every = ("--language=any", "--max_per_positive=0", "--near_duplicates")
     for name, flags in {
-        "sentences": (),
-        "csv": ("--format=csv", "--positive=label", "--language=any"),
-        "jsonl": ("--format=jsonl", "--negatives=0"),
+        "sentences": ("--positive=sentence",),
+        "csv": ("--format=csv", "--positive=label"),
+        "jsonl": ("--format=jsonl", "--positive=sentence", "--negatives=0"),
     }.items():
-        assert main(["export", f"--pairs={folder}/pairs", f"--output={folder}/{name}", *flags]) == 0
+        assert main(["export", f"--pairs={folder}/pairs", f"--output={folder}/{name}", *flags, *every]) == 0
     return folder
 
 
@@ -550,7 +551,7 @@ EXPORTED: dict[str, tuple[str, Callable[[list[dict[str, Any]]], object], str]] =
         lambda rows: column(rows, "positive", "A sentence of no page."),
         "positive is no pair of Q",
     ),
-    "another anchor": ("export", lambda rows: column(rows, "anchor", "Of no page."), "its anchor is no pair of Q"),
+    "another anchor": ("export", lambda rows: column(rows, "anchor", "Of no page."), "): anchor is no pair of Q"),
     "a negative that links to the entity": ("export", own_sentence, "negative_1 links to Q"),
     "its own negative": (
         "sources",

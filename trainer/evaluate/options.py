@@ -30,7 +30,7 @@ class OutputOptions:
         """Raise UsageError for an option that has to be given and is not."""
         for name in names:
             if not getattr(self, name):
-                raise UsageError(f"--{name} is missing")
+                raise UsageError(f"--{name} is missing: see --help")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -79,9 +79,9 @@ def test_logits_in_blocks_are_the_same_loss(
     widest: list[int] = []
     real = models.entity_loss
 
-    def seen(s: Tensor, *others: Any) -> Tensor:
+    def seen(s: Tensor, *others: Any, **named: Any) -> Tensor:
         widest.append(s.shape[-2])
-        return real(s, *others)
+        return real(s, *others, **named)
 
     monkeypatch.setattr(models, "entity_loss", seen)
     # 32 columns and 64 hard negatives for each row, so blocks of 5 rows and the rest.
