@@ -112,7 +112,7 @@ class FullFile:
 
 
 @pytest.mark.parametrize("command", [SENTENCES, ENTITIES], ids=["sentences", "entities"])
-@pytest.mark.parametrize("room", [0, 1500])
+@pytest.mark.parametrize("space", [0, 1500])
 def test_a_full_disk(
     command: list[str], space: int, folder: Path, wikianchor: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
