@@ -9,6 +9,7 @@ import atexit
 import os
 import shutil
 import tempfile
+import threading
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -66,6 +67,10 @@ def save_pieces(
     return path
 
 
+# NumPy parses the header of a file by `ast`, which fails now and then where two threads do so at once in CPython 3.11.
+_HEADERS = threading.Lock()
+
+
 # Each array of a table is a descriptor, so few tables are kept open.
 @lru_cache(maxsize=12)
 def open_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
@@ -78,11 +83,12 @@ def map_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
     the local disk first."""
     directory = _local(path)
     names = sorted(name for name in os.listdir(directory) if name.endswith(".npy"))
-    # np.asarray, because slicing an np.memmap takes several times as long.
-    return {
-        name[: -len(".npy")]: np.asarray(np.load(f"{directory}/{name}", mmap_mode="r", allow_pickle=False))
-        for name in names
-    }
+    with _HEADERS:
+        # np.asarray, because slicing an np.memmap takes several times as long.
+        return {
+            name[: -len(".npy")]: np.asarray(np.load(f"{directory}/{name}", mmap_mode="r", allow_pickle=False))
+            for name in names
+        }
 
 
 class Column:
@@ -96,7 +102,7 @@ class Column:
 
     def __init__(self, path: str, name: str) -> None:
         self._file = f"{_local(path)}/{name}.npy"
-        with open(self._file, "rb") as file:
+        with open(self._file, "rb") as file, _HEADERS:
             np.lib.format.read_magic(file)
             (self._length,), _, self.kind = np.lib.format.read_array_header_1_0(file)
             self._start = file.tell()
