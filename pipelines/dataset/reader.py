@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -205,29 +206,63 @@ def read_batches(path: str, columns: Sequence[str], only: tuple[str, str] | None
     Raises:
         InputError: the file is missing or damaged.
     """
-    files, inner = filesystem(path)
+    groups = None if only is None else groups_that_may_hold(path, *only)
+    if groups == {}:
+        return
     try:
-        with pq.ParquetFile(files.open_input_file(inner), page_checksum_verification=True) as file:
-            for group in range(file.num_row_groups):
-                if only is not None and not _may_hold(file.metadata.row_group(group), *only):
-                    continue
+        with _opened(path) as file:
+            for group in range(file.num_row_groups) if groups is None else groups:
                 yield (
                     file.read_row_group(group, columns=list(columns), use_threads=False)
                     .combine_chunks()
                     .to_batches()[0]
                 )
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: is gone: if its dataset was built again, run the same command again") from error
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"{path}: cannot be read ({str(error).splitlines()[0]}): build its dataset again") from error
     finally:
         # Arrow keeps the memory that it frees: after many shards that is a tenth of a worker's memory.
         release_memory()
 
 
-def _may_hold(group: pq.RowGroupMetaData, name: str, value: str) -> bool:
-    for number in range(group.num_columns):
-        column = group.column(number)
-        if column.path_in_schema == name and column.statistics is not None and column.statistics.has_min_max:
-            return bool(column.statistics.min <= value <= column.statistics.max)
-    return True
+def groups_that_may_hold(path: str, name: str, value: str) -> dict[int, int]:
+    """Return the rows of each row group of a shard that may contain a value, by Parquet's statistics.
+
+    Args:
+        path: that of the shard.
+        name: a string column.
+        value: the value.
+
+    Raises:
+        InputError: the file is missing or damaged.
+    """
+    return {
+        number: rows
+        for number, (rows, bounds) in enumerate(_bounds(path, name))
+        if bounds is None or bounds[0] <= value <= bounds[1]
+    }
+
+
+# Sitelinks have a row group for each wiki, and each of 300 wikis asks for its own. The name of a shard has its digest.
+@lru_cache(maxsize=1024)
+def _bounds(path: str, name: str) -> list[tuple[int, tuple[str, str] | None]]:
+    """Return the rows of each row group, and the least and the greatest value of a column where they are known."""
+    with _opened(path) as file:
+        metadata = file.metadata
+        index = [metadata.schema.column(leaf).path for leaf in range(metadata.num_columns)].index(name)
+        groups = []
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            statistics = group.column(index).statistics
+            known = statistics is not None and statistics.has_min_max
+            groups.append((group.num_rows, (statistics.min, statistics.max) if known else None))
+        return groups
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[pq.ParquetFile]:
+    files, inner = filesystem(path)
+    try:
+        with pq.ParquetFile(files.open_input_file(inner), page_checksum_verification=True) as file:
+            yield file
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: is gone: if its dataset was built again, run the same command again") from error
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"{path}: cannot be read ({str(error).splitlines()[0]}): build its dataset again") from error

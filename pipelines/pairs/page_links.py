@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from wikianchor.io.storage import filesystem
+from wikianchor.pipelines.arrays.spill import Rows
 from wikianchor.pipelines.pairs.entity_table import EntityIds
 from wikianchor.pipelines.pairs.negatives import Excluded
 from wikianchor.pipelines.titles.title_index import Ints, TitleIndex
@@ -33,9 +34,7 @@ class PageLinks:
         own_page: count the entity that a page is about among the entities that the page links to.
     """
 
-    def __init__(
-        self, shards: Sequence[str], groups: Mapping[str, Ints], index: TitleIndex, ids: EntityIds, own_page: bool
-    ) -> None:
+    def __init__(self, shards: Sequence[str], groups: Rows, index: TitleIndex, ids: EntityIds, own_page: bool) -> None:
         self._shards, self._groups = shards, groups
         self._index, self._ids, self._own_page = index, ids, own_page
         self._held: OrderedDict[int, Ints] = OrderedDict()

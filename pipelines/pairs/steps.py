@@ -43,7 +43,6 @@ from wikianchor.pipelines.pairs.page_links import PageLinks
 from wikianchor.pipelines.pairs.sentence_checks import SentenceLimits, dropped_links
 from wikianchor.pipelines.pairs.table_steps import ROW_GROUP, SentenceShard, TableBuilt
 from wikianchor.pipelines.titles.counts import ShardLinks
-from wikianchor.pipelines.titles.row_groups import GROUP_COLUMNS
 from wikianchor.pipelines.titles.steps import IndexBuilt
 from wikianchor.pipelines.titles.title_index import TitleIndex
 from wikianchor.schemas import pairs
@@ -263,7 +262,7 @@ def _open_shard(
     ids = EntityIds(table.path)
     index = indexes[shard.wiki]
     # Read instead of memory-mapped: each mapped array keeps a file open, and there are several for each wiki.
-    groups = {name: read_table(index.groups, name) for name in GROUP_COLUMNS}
+    groups = read_table(index.groups, "groups")
     titles = shards_of(shard.dataset, "titles")
     page_links = PageLinks(titles, groups, TitleIndex(index.path), ids, task.own_page)
     page_items = shard_links.pages, shard_links.page_items

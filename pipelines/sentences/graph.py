@@ -33,6 +33,7 @@ from wikianchor.pipelines.sentences.compiled_reader import engine_of
 from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.text.template_losses import most_costly
 from wikianchor.pipelines.wikimedia.choices import FROM_DUMP
+from wikianchor.pipelines.wikimedia.core import core_of
 from wikianchor.pipelines.wikimedia.excluded_pages import NO_PAGES, ExcludedPages, read_excluded_pages
 from wikianchor.pipelines.wikimedia.extractors import make_extractor
 from wikianchor.pipelines.wikimedia.inventory import read_site, wiki_of_header
@@ -62,7 +63,10 @@ def run(
     header_wiki = wiki_of_header(config.dumps[0])
     # A missing package is found now, not on a worker.
     make_splitter(config.splitter, site.language)
-    make_extractor(site, parser=config.parser, engine=config.engine)
+    if config.parser == "wikianchor":
+        core_of(config.engine)
+    else:
+        make_extractor(site, parser=config.parser)
     excluded = excluded_pages(config, site)
     options = options_of(config, site, excluded)
     if config.previous:

@@ -9,25 +9,23 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from wikianchor.io.storage import filesystem
-from wikianchor.pipelines.titles.title_index import Ints
+from wikianchor.pipelines.arrays.spill import Rows
 
-GROUP_COLUMNS = ("shard", "number", "first", "last")
+# Index of the shard, number of the row group in it, lowest and highest page id.
+GROUP = np.dtype([(name, np.int64) for name in ("shard", "number", "first", "last")])
 
 
-def row_groups(shards: Sequence[str]) -> dict[str, Ints]:
-    """Return a table of the row groups of shards of `titles`.
+def row_groups(shards: Sequence[str]) -> Rows:
+    """Return the row groups of shards of `titles`, as rows of GROUP.
 
-    Returns:
-        The columns GROUP_COLUMNS, with a value per row group: index of the shard, number of the row group in it, lowest
-        and highest page id. Page ids are from Parquet's statistics; without statistics, the column is read.
+    Page ids are from Parquet's statistics; without statistics, the column is read.
     """
     rows: list[tuple[int, int, int, int]] = []
     for index, shard in enumerate(shards):
         files, inner = filesystem(shard)
         with pq.ParquetFile(files.open_input_file(inner)) as file:
             rows += [(index, number, *_pages(file, number)) for number in range(file.num_row_groups)]
-    columns = np.array(rows, np.int64).reshape(-1, len(GROUP_COLUMNS)).T
-    return dict(zip(GROUP_COLUMNS, np.ascontiguousarray(columns), strict=True))
+    return np.array(rows, GROUP)
 
 
 def _pages(file: pq.ParquetFile, number: int) -> tuple[int, int]:

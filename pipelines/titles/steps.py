@@ -51,7 +51,7 @@ def build_index(task: WikiTitles, work: Workspace) -> IndexBuilt:
     """Build the title index of a wiki on disk."""
     titles = shards_of(task.sentences, "titles")
     path, counts = build_title_index(titles, shards_of(task.entities, "sitelinks"), task.wiki, work.scratch)
-    groups = save_tables(work.scratch, f"groups-{task.wiki}", row_groups(titles))
+    groups = save_tables(work.scratch, f"groups-{task.wiki}", {"groups": row_groups(titles)})
     return IndexBuilt(task.wiki, path, groups, counts)
 
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from wikianchor.pipelines.arrays.hashing import hash_strings
 from wikianchor.pipelines.arrays.spill import Rows, Spill, hash_range, rows_of
 from wikianchor.pipelines.arrays.tables import distinct, find, save_pieces
-from wikianchor.pipelines.dataset.reader import read_batches
+from wikianchor.pipelines.dataset.reader import groups_that_may_hold, read_batches
 from wikianchor.pipelines.titles.title_index import (
     BROKEN,
     DISAMBIGUATION,
@@ -68,7 +68,7 @@ def build_title_index(
     Raises:
         InputError: the disk is full.
     """
-    held = sum(batch.num_rows for shards in (titles, sitelinks) for batch in _read(shards, wiki, []))
+    held = sum(sum(groups_that_may_hold(shard, "wiki", wiki).values()) for shard in (*titles, *sitelinks))
     parts = max(1, -(-held // ROWS_AT_ONCE))
     with Spill(TITLE, parts, directory) as table, Spill(END, parts, directory) as ends:
         counts = _join(titles, sitelinks, wiki, table, parts, directory)

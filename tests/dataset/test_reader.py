@@ -1,15 +1,19 @@
-"""Which datasets a flag names."""
+"""Which datasets a flag names, and which row groups of a shard are read."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.stand_in import write_dataset
 from tests.t5 import write_corpus
 from wikianchor.io.errors import InputError
-from wikianchor.pipelines.dataset.reader import open_datasets
+from wikianchor.io.storage import filesystem
+from wikianchor.pipelines.dataset import reader
+from wikianchor.pipelines.dataset.reader import groups_that_may_hold, open_datasets, read_batches
 from wikianchor.schemas import corpus
 
 
@@ -37,3 +41,26 @@ def test_a_directory_of_several_kinds_is_none(tmp_path: Path) -> None:
     write_dataset(tmp_path / "out" / "other", "other", {}, {}, "1.0")
     with pytest.raises(InputError, match=r"--corpus=.*/out has no manifest.json: did you mean .*/out/corpus"):
         opened(f"{tmp_path}/out")
+
+
+def test_only_the_row_groups_that_may_hold_a_value_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when each of 300 wikis asks for its sitelinks: the file is read once for all of them."""
+    wikis = [f"q{number}wiki" for number in range(5)]
+    table = pa.table({"links": [[1]] * 10, "wiki": [wiki for wiki in wikis for _ in range(2)], "qid": list(range(10))})
+    known, unknown = str(tmp_path / "known.parquet"), str(tmp_path / "unknown.parquet")
+    pq.write_table(table, known, row_group_size=2)
+    pq.write_table(table, unknown, row_group_size=2, write_statistics=False)
+    opens: list[str] = []
+
+    def counted(path: str) -> object:
+        opens.append(path)
+        return filesystem(path)
+
+    monkeypatch.setattr(reader, "filesystem", counted)
+    assert [groups_that_may_hold(known, "wiki", wiki) for wiki in wikis] == [{number: 2} for number in range(5)]
+    assert groups_that_may_hold(unknown, "wiki", wikis[0]) == dict.fromkeys(range(5), 2)
+    for wiki in (*wikis, "another"):
+        rows = [row for batch in read_batches(known, ["qid"], ("wiki", wiki)) for row in batch["qid"].to_pylist()]
+        assert rows == [row["qid"] for row in table.to_pylist() if row["wiki"] == wiki]
+    # Once for the bounds, and once for each wiki that has rows.
+    assert opens == [known, unknown, *[known] * 5]
