@@ -1,7 +1,4 @@
-"""Run the demo and the fast tests of the pipelines on every CPython that this machine has.
-
-    python tools/pythons.py              every supported one that is on PATH or below ~/.pyenv
-    python tools/pythons.py --only=3.10  these, with commas
+"""Run the demo and the fast tests of the pipelines on every supported CPython on PATH or below ~/.pyenv.
 
 Each gets an environment below out/pythons/, kept for the next time, with the wheel of this checkout. The tests run
 against the installed wheel: their directory holds no package of ours.
@@ -9,7 +6,6 @@ against the installed wheel: their directory holds no package of ours.
 
 from __future__ import annotations
 
-import argparse
 import glob
 import hashlib
 import os
@@ -48,34 +44,28 @@ PACKAGES = ("pipelines", "schemas", "trainer", "wikianchor")
 BUILT_FROM = (*PACKAGES, "demo", "LICENSE", "MANIFEST.in", "README.md", "pyproject.toml", "setup.py")
 # What tests of these directories read beside their own folder.
 BESIDE = ("benchmarks", "configs", "demo", "docs", "pyproject.toml")
+# Prints the version of a CPython with a GIL.
 PROBE = """
-import platform, sys, unicodedata
-print(sys.implementation.name, sys._is_gil_enabled() if hasattr(sys, "_is_gil_enabled") else True)
-print(platform.python_version(), unicodedata.unidata_version)
+import sys
+if sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)():
+    print("%d.%d" % sys.version_info[:2])
 """
 
 
 def main() -> int:
-    """Return 0 if every Python at hand passes."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="versions such as 3.10,3.13 (default: all that are here)")
-    only = [version for version in parser.parse_args().only.split(",") if version]
+    """Return 0 if every Python at hand passes, and there is one."""
     supported = supported_versions()
-    paths = find_pythons(supported)
-    wanted = [version for version in supported if version in (only or paths)]
-    absent = [version for version in supported if version not in paths]
-    print(f"Pythons here: {', '.join(paths) or 'none'}; not here: {', '.join(absent) or 'none'}", flush=True)
-    if missing := [version for version in only if version not in paths]:
-        print(f"pythons: --only={','.join(only)}: no Python {missing[0]} here", file=sys.stderr)
-        return 2
-    if not wanted:
+    pythons = find_pythons(supported)
+    absent = [version for version in supported if version not in pythons]
+    print(f"Pythons here: {', '.join(pythons) or 'none'}; not here: {', '.join(absent) or 'none'}", flush=True)
+    if not pythons:
         print(f"pythons: no CPython of {', '.join(supported)} on PATH or below ~/.pyenv: install one", file=sys.stderr)
         return 1
-    wheel = build_wheel(paths[wanted[-1]], PLACE)
-    failed = [version for version in wanted if not passes(version, paths[version], wheel)]
-    print(f"passed: {', '.join(version for version in wanted if version not in failed) or 'none'}")
+    wheel = build_wheel(next(reversed(pythons.values())), PLACE)
+    failed = [version for version, python in pythons.items() if not passes(version, python, wheel)]
+    print(f"passed: {', '.join(version for version in pythons if version not in failed) or 'none'}")
     if failed:
-        print(f"pythons: failed: {', '.join(failed)}: see {PLACE}/VERSION/log", file=sys.stderr)
+        print(f"pythons: failed: {', '.join(failed)}: see above", file=sys.stderr)
     return 1 if failed else 0
 
 
@@ -95,8 +85,10 @@ def find_pythons(versions: list[str]) -> dict[str, str]:
 
 
 def is_version(version: str, path: str) -> bool:
-    """Return whether a path is a CPython of a version."""
-    return (facts := probe(path)) is not None and facts[0] == version
+    """Return whether a path is a CPython of a version, with a GIL."""
+    if not os.access(path, os.X_OK):
+        return False
+    return subprocess.run([path, "-c", PROBE], capture_output=True, text=True).stdout.strip() == version
 
 
 def candidates(version: str) -> Iterator[str]:
@@ -108,17 +100,6 @@ def candidates(version: str) -> Iterator[str]:
     yield from sorted(glob.glob(f"{root}/versions/{version}.*/bin/python"))
 
 
-def probe(path: str) -> tuple[str, str, str] | None:
-    """Return minor version, version and Unicode version of a CPython with a GIL; None for anything else."""
-    if not os.access(path, os.X_OK):
-        return None
-    ended = subprocess.run([path, "-c", PROBE], capture_output=True, text=True)
-    words = ended.stdout.split()
-    if ended.returncode or words[:2] != ["cpython", "True"]:
-        return None
-    return ".".join(words[2].split(".")[:2]), words[2], words[3]
-
-
 def build_wheel(python: str, directory: Path) -> Path:
     """Return the wheel of this checkout, in `directory`. Its sources are copied: a build leaves directories behind."""
     source = directory / "source"
@@ -127,63 +108,57 @@ def build_wheel(python: str, directory: Path) -> Path:
         copy(ROOT / name, source / name)
     for old in directory.glob("*.whl"):
         old.unlink()
-    run(
-        [*pip(python), "wheel", "--no-deps", f"--wheel-dir={directory}", str(source)],
-        directory,
-        directory / "wheel.log",
-    )
+    run([*pip(python), "wheel", "--no-deps", f"--wheel-dir={directory}", str(source)], directory)
     return next(directory.glob("*.whl"))
 
 
 def passes(version: str, python: str, wheel: Path) -> bool:
-    """Install the wheel for a Python, run the demo and the tests with it, and say how that went."""
-    directory = PLACE / version
-    log = directory / "log"
+    """Return whether the demo and the tests pass with the wheel on a Python; they print to the terminal."""
+    directory, began = PLACE / version, time.monotonic()
     directory.mkdir(exist_ok=True)
-    log.unlink(missing_ok=True)
-    facts, began, step = probe(python), time.monotonic(), "install"
-    assert facts is not None
+    print(f"Python {version}", flush=True)
     try:
-        installed = install(directory, python, wheel, log)
-        for step in ("demo", "tests"):
-            {"demo": demo, "tests": test}[step](directory, installed, log)
-    except subprocess.CalledProcessError:
-        print(f"Python {facts[1]}: {step} failed, the end of {log}:", flush=True)
-        print("\n".join(log.read_text("utf-8", "replace").splitlines()[-30:]), flush=True)
+        installed = install(directory, python, wheel)
+        demo(empty(directory / "work"), installed)
+        test(empty(directory / "tree"), installed)
+    except subprocess.CalledProcessError as error:
+        print(f"Python {version}: failed: {error}", flush=True)
         return False
-    last = log.read_text("utf-8", "replace").strip().splitlines()[-1]
-    print(f"Python {facts[1]}, Unicode {facts[2]}: {last} ({time.monotonic() - began:.0f} s)", flush=True)
+    print(f"Python {version}: passed ({time.monotonic() - began:.0f} s)", flush=True)
     return True
 
 
-def install(directory: Path, python: str, wheel: Path, log: Path) -> Path:
+def install(directory: Path, python: str, wheel: Path) -> Path:
     """Return the Python of an environment that has the wheel. Its dependencies are installed once, for as long as
     pyproject.toml and the interpreter stay the same."""
     installed = directory / "venv" / "bin" / "python"
     needs = hashlib.sha256((ROOT / "pyproject.toml").read_bytes() + python.encode()).hexdigest()
     mark = directory / "installed"
     if not mark.exists() or mark.read_text() != needs:
-        run([python, "-m", "venv", "--clear", str(directory / "venv")], directory, log)
-        run([*pip(str(installed)), "install", f"{wheel}[test]"], directory, log)
+        run([python, "-m", "venv", "--clear", str(directory / "venv")], directory)
+        run([*pip(str(installed)), "install", f"{wheel}[test]"], directory)
         mark.write_text(needs)
-    run([*pip(str(installed)), "install", "--no-deps", "--force-reinstall", str(wheel)], directory, log)
+    run([*pip(str(installed)), "install", "--no-deps", "--force-reinstall", str(wheel)], directory)
     return installed
 
 
-def demo(directory: Path, python: Path, log: Path) -> None:
+def empty(directory: Path) -> Path:
+    """Return a directory, with nothing in it."""
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir()
+    return directory
+
+
+def demo(work: Path, python: Path) -> None:
     """Run `wikianchor demo` and verify what it built, in an empty directory."""
-    work = directory / "work"
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir()
     command = str(python.with_name("wikianchor"))
-    run([command, "demo"], work, log)
-    run([command, "verify", "out/demo", "--against=demo/dumps", "--rows=50"], work, log)
+    run([command, "demo"], work)
+    run([command, "verify", "out/demo", "--against=demo/dumps", "--rows=50"], work)
 
 
-def test(directory: Path, python: Path, log: Path) -> None:
-    """Run the tests in a directory that holds them without our packages, so that the installed ones are tested."""
-    work = directory / "tree"
-    shutil.rmtree(work, ignore_errors=True)
+def test(work: Path, python: Path) -> None:
+    """Run the tests in an empty directory that gets them without our packages, so that the installed ones are
+    tested."""
     for name in ("tests", *BESIDE):
         copy(ROOT / name, work / name)
     tests = [f"tests/{name}" for name in (*TESTS, TOML)]
@@ -191,7 +166,7 @@ def test(directory: Path, python: Path, log: Path) -> None:
     left_out += [f"--deselect=tests/{name}" for name in DESELECTED]
     # The profile makes few examples: what differs between Pythons differs in most of them.
     chosen = ["-m", "not slow and not real and not nightly", "--hypothesis-profile=quick", "-n", "2", *left_out]
-    run([str(python), "-m", "pytest", "-p", "no:cacheprovider", *chosen, *tests], work, log)
+    run([str(python), "-m", "pytest", "--quiet", "-p", "no:cacheprovider", *chosen, *tests], work)
 
 
 def pip(python: str) -> list[str]:
@@ -207,17 +182,15 @@ def copy(source: Path, target: Path) -> None:
         shutil.copy(source, target)
 
 
-def run(command: list[str], directory: Path, log: Path) -> None:
-    """Run a command in a directory; what it prints is added to a log.
+def run(command: list[str], directory: Path) -> None:
+    """Run a command in a directory.
 
     Raises:
         CalledProcessError: it failed.
     """
     # The path of a checkout would hide the installed package.
     surroundings = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
-    with open(log, "a", encoding="utf-8") as out:
-        print(f"$ {' '.join(command)}", file=out, flush=True)
-        subprocess.run(command, cwd=directory, env=surroundings, stdout=out, stderr=out, check=True)
+    subprocess.run(command, cwd=directory, env=surroundings, check=True)
 
 
 if __name__ == "__main__":

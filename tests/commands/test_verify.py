@@ -341,7 +341,7 @@ AGAINST: dict[str, tuple[str, str, Callable[[list[dict[str, Any]]], object], str
     "another target": ("sentences/enwiki", "sentences", lambda rows: link(rows, target="Moo"), "links is"),
     "another page": ("sentences/enwiki", "titles", lambda rows: column(rows, "page_id", 99999), "is not in the dump"),
     "another label": ("entities", "entities", lambda rows: column(rows, "labels", []), "labels is []"),
-    "another title": ("entities", "sitelinks", lambda rows: column(rows, "title", "Moo"), "not 'Moo'"),
+    "another title": ("entities", "sitelinks", lambda rows: column(rows, "title", "Moo"), "title is 'Moo'"),
     "a changed pair": (
         "pairs",
         "pairs",

@@ -121,19 +121,18 @@ class Client:
         """
         with open_download(f"{directory}/{file.name}", file) as target:
             arrived(target.position)
-            self._fill(file, target, arrived)
-            if target.digest() != file.digest:
-                # The beginning may be from another version of the file, so all of it is fetched once more.
+            # The beginning may be from another version of the file, so all of it is fetched once more.
+            for _ in range(2):
+                self._fill(file, target, arrived)
+                if (digest := target.digest()) == file.digest:
+                    target.finish()
+                    return
                 arrived(-target.position)
                 target.restart()
-                self._fill(file, target, arrived)
-                if (digest := target.digest()) != file.digest:
-                    target.restart()
-                    raise InputError(
-                        f"{file.url}: its {file.kind} is {digest}, published is {file.digest}: "
-                        "the server has other bytes; try another --mirror"
-                    )
-            target.finish()
+        raise InputError(
+            f"{file.url}: its {file.kind} is {digest}, published is {file.digest}: "
+            "the server has other bytes; try another --mirror"
+        )
 
     def _fill(self, file: RemoteFile, target: Download, arrived: Callable[[int], None]) -> None:
         """Append the rest of a file."""
@@ -154,13 +153,10 @@ class Client:
             if response is None:
                 raise InputError(f"{file.url}: the server has no such file: see --date, --source and --mirror")
             is_part = response.status_code == 206
-            total = response.headers.get("Content-Length", "")
-            if is_part:
-                unit, _, interval = response.headers.get("Content-Range", "").partition(" ")
-                start, _, total = interval.replace("/", "-").partition("-")
-                if unit != "bytes" or start != str(begin):
-                    raise _Retry("the server sent another part than was asked for")
-                total = total.rpartition("-")[2]
+            extent = response.headers.get("Content-Range" if is_part else "Content-Length", "")
+            if is_part and not extent.startswith(f"bytes {begin}-"):
+                raise _Retry("the server sent another part than was asked for")
+            total = extent.rpartition("/")[2]
             if total.isdigit() and int(total) != file.size:
                 raise InputError(
                     f"{file.url}: has {total} bytes, published are {file.size}: "

@@ -11,13 +11,23 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from pyarrow import fs
 
 from wikianchor.io.errors import InputError
-from wikianchor.io.storage import checksum, filesystem, free_bytes, is_local, reading, writing
+from wikianchor.io.storage import (
+    checksum,
+    filesystem,
+    free_bytes,
+    is_local,
+    read_bytes,
+    reading,
+    replacing,
+    writing,
+)
 from wikianchor.io.units import size
 from wikianchor.io.version import program_version
 from wikianchor.pipelines.commands.download.client import Client
@@ -127,18 +137,10 @@ def _size_and_time(path: str) -> dict[str, Any]:
 
 def read_record(directory: str) -> dict[str, Any]:
     """Return the record of the files in a directory, by name; {} where it is missing or damaged."""
-    files, inner = filesystem(f"{directory}/{RECORD}")
-    with reading(f"{directory}/{RECORD}"):
-        if files.get_file_info(inner).type != fs.FileType.File:
-            return {}
-        with files.open_input_stream(inner) as stream:
-            text = stream.read()
-    try:
-        files_by_name = json.loads(text)["files"]
-    except (ValueError, KeyError, TypeError):
-        # The record only saves work: without it every file is hashed again.
-        return {}
-    return files_by_name if isinstance(files_by_name, dict) else {}
+    # The record only saves work: without it every file is hashed again.
+    with suppress(InputError, ValueError, LookupError, TypeError):
+        return dict(json.loads(read_bytes(f"{directory}/{RECORD}"))["files"])
+    return {}
 
 
 def is_verified(directory: str, file: RemoteFile, record: Mapping[str, Any]) -> bool:
@@ -158,7 +160,5 @@ def _save_record(directory: str, file: RemoteFile, record: dict[str, Any]) -> No
     }
     files, inner = filesystem(f"{directory}/{RECORD}")
     text = json.dumps({"files": record}, indent=1, sort_keys=True) + "\n"
-    with writing(f"{directory}/{RECORD}"):
-        with files.open_output_stream(inner + PART) as stream:
-            stream.write(text.encode())
-        files.move(inner + PART, inner)
+    with writing(f"{directory}/{RECORD}"), replacing(files, inner, inner + PART) as stream:
+        stream.write(text.encode())

@@ -10,15 +10,15 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.hub import CARD, MODEL_CONFIG, head_keys, model_revision, with_head
 from wikianchor.io.markdown import markdown_table
 from wikianchor.io.parsing import malformed
-from wikianchor.io.storage import checksum, files_in, read_bytes, writing
+from wikianchor.io.storage import duplicate, files_in, read_bytes, writing
 from wikianchor.pipelines.commands.publish.options import PublishOptions
-from wikianchor.pipelines.commands.publish.store import ReleaseFile
 
 # What a card on the Hub should say.
 CARD_KEYS = ("base_model", "datasets", "language", "library_name", "license", "pipeline_tag")
@@ -39,31 +39,30 @@ def is_model_file(name: str) -> bool:
     return name in (MODEL_CONFIG, CARD) or _STALE.fullmatch(name) is not None
 
 
-def make_model_release(options: PublishOptions) -> tuple[list[ReleaseFile], list[str]]:
-    """Write the card of a model to the directory of the release.
-
-    Returns:
-        the files, and the names of what the head of the card lacks.
+def make_model_release(options: PublishOptions) -> list[str]:
+    """Make the release of a model, links to its files and its card, and return the names of its files.
 
     Raises:
         InputError: the model has no weights or no card, or the scores are of another model.
     """
-    directory = options.directory
+    directory, release = options.directory, options.release
     paths = [path for path in files_in(directory) if not os.path.basename(path).startswith(".")]
-    names = [os.path.relpath(path, directory) for path in paths]
+    names = sorted(os.path.relpath(path, directory) for path in paths)
     if not any(name.endswith((".safetensors", ".bin")) for name in names):
         raise InputError(f"{directory}: holds no weights (*.safetensors): name the directory of a trained model")
     if CARD not in names:
         raise InputError(f"{directory}: has no {CARD}: write a card for the model")
     card = model_card(read_bytes(f"{directory}/{CARD}").decode("utf-8"), options)
-    path = f"{options.release}/{CARD}"
-    with writing(path, "--release"):
-        os.makedirs(options.release, exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(card)
-    sources = {name: f"{directory}/{name}" for name in sorted(names)} | {CARD: path}
-    files = [ReleaseFile(name, at, os.path.getsize(at), checksum(at, "sha256")) for name, at in sources.items()]
-    return files, [key for key in CARD_KEYS if key not in head_keys(card)]
+    with writing(release, "--release"):
+        for name in names:
+            os.makedirs(os.path.dirname(f"{release}/{name}"), exist_ok=True)
+            duplicate(f"{directory}/{name}", f"{release}/{name}")
+        # The card of the model, to which there is a link, stays as it is.
+        os.unlink(f"{release}/{CARD}")
+        Path(release, CARD).write_text(card, "utf-8")
+    if lacking := [key for key in CARD_KEYS if key not in head_keys(card)]:
+        print(f"{release}/{CARD}: no {', '.join(lacking)}: add to the head of {directory}/{CARD}")
+    return names
 
 
 def model_card(card: str, options: PublishOptions) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
+import glob
+import os
 import re
+import shutil
+import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from pyarrow import fs
@@ -16,32 +19,23 @@ from wikianchor.io.storage import READ_BYTES, checksum, filesystem, is_local, ma
 
 # Of a directory: the file that is being written.
 TEMPORARY = "_published.new"
-# Seconds: for which the first request to the Hub is repeated, of the first pause, and until a connection is given up.
-REACH_SECONDS, FIRST_WAIT, REACH_TIMEOUT = 3.5, 1.0, 10.0
+# Seconds before the first request to the Hub is repeated; and until a connection is given up.
+REACH_WAITS, REACH_TIMEOUT = (1.0, 2.0), 10.0
 # Characters of an error of the Hub that are shown.
 LONGEST_REASON = 100
-
-
-@dataclass(frozen=True)
-class ReleaseFile:
-    """A file of a release: its name in the store, its local path, size in bytes and sha256."""
-
-    name: str
-    path: str
-    size: int
-    sha256: str
 
 
 class Store(Protocol):
     """A place that releases are published to."""
 
-    def list_files(self, files: Sequence[ReleaseFile]) -> dict[str, bool]:
-        """Return the names of the files in the store, and whether each is the file of that name among `files`."""
+    def names(self) -> list[str]:
+        """Return the names of the files in the store."""
 
-    def update(
-        self, files: Sequence[ReleaseFile], old: Sequence[str], sent: Callable[[ReleaseFile, int], None]
-    ) -> None:
-        """Upload files in their order, and then remove old ones; `sent` is called with the number of bytes sent."""
+    def update(self, folder: str, names: Sequence[str], old: Sequence[str], sent: Callable[[int], None]) -> None:
+        """Send those files of a folder that the store lacks, in their order, and then remove old ones.
+
+        `sent` is called with the size of each file that is there.
+        """
 
 
 def open_store(target: str, *, private: bool, kind: str) -> Store:
@@ -64,68 +58,37 @@ def open_store(target: str, *, private: bool, kind: str) -> Store:
 
 
 class Bucket:
-    """A directory of a filesystem of pyarrow. Files of the size of one that is published are read and hashed."""
+    """A directory of a filesystem of pyarrow."""
 
     def __init__(self, target: str) -> None:
         self._target = target.rstrip("/")
         self._files, self._inner = filesystem(self._target)
 
-    def list_files(self, files: Sequence[ReleaseFile]) -> dict[str, bool]:
+    def names(self) -> list[str]:
         with reading(self._target):
             infos = self._files.get_file_info(fs.FileSelector(self._inner, allow_not_found=True, recursive=True))
-        sizes = {info.path[len(self._inner) + 1 :]: info.size for info in infos if info.type == fs.FileType.File}
-        sizes.pop(TEMPORARY, None)
-        released = {file.name: file for file in files}
-        return {
-            name: (file := released.get(name)) is not None and size == file.size and self._sha256(name) == file.sha256
-            for name, size in sizes.items()
-        }
+        names = [info.path[len(self._inner) + 1 :] for info in infos if info.type == fs.FileType.File]
+        return [name for name in names if name != TEMPORARY]
 
-    def _sha256(self, name: str) -> str:
-        return checksum(f"{self._target}/{name}", "sha256")
-
-    def update(
-        self, files: Sequence[ReleaseFile], old: Sequence[str], sent: Callable[[ReleaseFile, int], None]
-    ) -> None:
-        for file in files:
-            self._upload(file, sent)
+    def update(self, folder: str, names: Sequence[str], old: Sequence[str], sent: Callable[[int], None]) -> None:
+        for name in names:
+            source, path = f"{folder}/{name}", f"{self._inner}/{name}"
+            if not self._has(source, name):
+                with writing(f"{self._target}/{name}", "--to"), open(source, "rb") as file:
+                    make_parent(self._files, path)
+                    with replacing(self._files, path, f"{self._inner}/{TEMPORARY}") as stream:
+                        shutil.copyfileobj(file, stream, READ_BYTES)
+            sent(os.path.getsize(source))
         for name in old:
             with writing(f"{self._target}/{name}", "--to"):
                 self._files.delete_file(f"{self._inner}/{name}")
 
-    def _upload(self, file: ReleaseFile, sent: Callable[[ReleaseFile, int], None]) -> None:
-        path, digest = f"{self._inner}/{file.name}", hashlib.sha256()
-        with writing(f"{self._target}/{file.name}", "--to"):
-            make_parent(self._files, path)
-            with (
-                open(file.path, "rb") as source,
-                replacing(self._files, path, f"{self._inner}/{TEMPORARY}") as stream,
-            ):
-                while data := source.read(READ_BYTES):
-                    stream.write(data)
-                    digest.update(data)
-                    sent(file, len(data))
-                check_sent(file, digest.hexdigest())
-
-
-def check_sent(file: ReleaseFile, sha256: str) -> None:
-    """Check the sha256 of the bytes that were read from a file to be sent.
-
-    Raises:
-        InputError: the file has changed since its manifest was written.
-    """
-    if sha256 != file.sha256:
-        raise InputError(
-            f"{file.path}: its sha256 is {sha256}, the manifest says {file.sha256}: "
-            "remove the directory of the release and run the same command again"
-        )
-
-
-def _network_errors() -> tuple[type[BaseException], ...]:
-    """Return the errors of the HTTP library below huggingface_hub, which has changed more than once, and OSError."""
-    from huggingface_hub.errors import HfHubHTTPError
-
-    return (*(kind for kind in HfHubHTTPError.__mro__[1:] if kind not in Exception.__mro__), OSError)
+    def _has(self, source: str, name: str) -> bool:
+        """Return whether there is a file of a name with the bytes of a local one."""
+        with reading(self._target):
+            size = self._files.get_file_info(f"{self._inner}/{name}").size
+        same_size = size == os.path.getsize(source)
+        return same_size and checksum(f"{self._target}/{name}", "sha256") == checksum(source, "sha256")
 
 
 class Hub:
@@ -140,41 +103,42 @@ class Hub:
             from huggingface_hub.utils import disable_progress_bars, logging
         except ImportError as error:
             raise UsageError("--to=hf://... needs huggingface_hub: pip install 'wikianchor[hub]'") from error
-        # It logs each of its attempts, and draws bars besides ours. Its logger is set up when it is first used, which
-        # would undo a level that is set by Python's `logging`.
+        # It logs each of its attempts. Its logger is set up when it is first used, which would undo a level that is set
+        # by Python's `logging`.
         logging.set_verbosity_error()
-        disable_progress_bars()
-        self._repo, self._private, self._kind, self._hub = match[1], private, kind, huggingface_hub
+        if not sys.stderr.isatty():
+            disable_progress_bars()
+        self._repo, self._private, self._kind = match[1], private, kind
         self._api: Any = huggingface_hub.HfApi(library_name="wikianchor")
-        self._call(self._reach)
+        with self._clear_errors():
+            self._reach()
 
     def _reach(self) -> None:
-        """Send one request, again for `REACH_SECONDS` where there is no answer; any answer will do.
+        """Send one request, a few times where there is no answer; any answer will do.
 
         The library repeats each request for 23 seconds. This is right in the middle of an upload, but too long for a
         machine without a network, and this one is sent before the dataset is hashed.
         """
         from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
-        start, wait = time.monotonic(), FIRST_WAIT
-        while True:
+        for wait in (*REACH_WAITS, None):
             try:
                 self._api.repo_info(self._repo, repo_type=self._kind, timeout=REACH_TIMEOUT)
                 return
             except HfHubHTTPError:
                 return
             except _network_errors() as error:
-                if isinstance(error, OfflineModeIsEnabled) or time.monotonic() + wait - start > REACH_SECONDS:
+                if wait is None or isinstance(error, OfflineModeIsEnabled):
                     raise
-            time.sleep(wait)
-            wait *= 2
+                time.sleep(wait)
 
-    def _call(self, action: Callable[[], Any]) -> Any:
+    @contextmanager
+    def _clear_errors(self) -> Iterator[None]:
         """Turn an error of the Hub or of the network into one line."""
         from huggingface_hub.errors import HfHubHTTPError
 
         try:
-            return action()
+            yield
         except HfHubHTTPError as error:
             status = error.response.status_code if error.response is not None else 0
             advice = "run the same command again"
@@ -188,47 +152,32 @@ class Hub:
                 f"hf://{self._repo}: the Hub cannot be reached ({reason}): run the same command again to go on"
             ) from error
 
-    def list_files(self, files: Sequence[ReleaseFile]) -> dict[str, bool]:
+    def names(self) -> list[str]:
         from huggingface_hub.errors import RepositoryNotFoundError
 
-        def entries() -> list[Any]:
+        with self._clear_errors():
             try:
-                return list(self._api.list_repo_tree(self._repo, repo_type=self._kind, recursive=True))
+                return list(self._api.list_repo_files(self._repo, repo_type=self._kind))
             except RepositoryNotFoundError:
                 return []
 
-        released = {file.name: file for file in files}
-        return {
-            entry.path: entry.path in released and _is_same(entry, released[entry.path])
-            for entry in self._call(entries)
-            if isinstance(entry, self._hub.RepoFile)
-        }
-
-    def update(
-        self, files: Sequence[ReleaseFile], old: Sequence[str], sent: Callable[[ReleaseFile, int], None]
-    ) -> None:
-        """Upload and remove files in one commit, so nobody sees half a release. Large files that an interrupted upload
-        has sent are not sent again."""
-        self._call(
-            lambda: self._api.create_repo(self._repo, repo_type=self._kind, private=self._private, exist_ok=True)
-        )
-        added = [self._hub.CommitOperationAdd(file.name, file.path) for file in files]
-        for file, operation in zip(files, added, strict=True):
-            check_sent(file, operation.upload_info.sha256.hex())
-        removed = [self._hub.CommitOperationDelete(name) for name in old]
-        self._call(
-            lambda: self._api.create_commit(
-                self._repo, [*added, *removed], commit_message="Publish with wikianchor", repo_type=self._kind
+    def update(self, folder: str, names: Sequence[str], old: Sequence[str], sent: Callable[[int], None]) -> None:
+        """See `Store`. The library compares and sends files, and shows its own progress; files that an interrupted
+        upload has sent are not sent again."""
+        with self._clear_errors():
+            self._api.create_repo(self._repo, repo_type=self._kind, private=self._private, exist_ok=True)
+            self._api.upload_folder(
+                repo_id=self._repo,
+                repo_type=self._kind,
+                folder_path=folder,
+                allow_patterns=[glob.escape(name) for name in names],
+                delete_patterns=[glob.escape(name) for name in old] or None,
+                commit_message="Publish with wikianchor",
             )
-        )
-        for file in files:
-            sent(file, file.size)
 
 
-def _is_same(entry: Any, file: ReleaseFile) -> bool:
-    """Return whether a file of the Hub has the bytes of a local one."""
-    if entry.size != file.size or entry.lfs:
-        return (entry.size, entry.lfs and entry.lfs.sha256) == (file.size, file.sha256)
-    with reading(file.path), open(file.path, "rb") as stream:
-        blob = hashlib.sha1(b"blob %d\0" % file.size + stream.read(), usedforsecurity=False).hexdigest()
-    return bool(entry.blob_id == blob)
+def _network_errors() -> tuple[type[BaseException], ...]:
+    """Return the errors of the HTTP library below huggingface_hub, which has changed more than once, and OSError."""
+    from huggingface_hub.errors import HfHubHTTPError
+
+    return (*(kind for kind in HfHubHTTPError.__mro__[1:] if kind not in Exception.__mro__), OSError)

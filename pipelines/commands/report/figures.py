@@ -1,117 +1,95 @@
-"""Figures of datasets for the page: one pass over the columns that matter, in bounded memory."""
+"""Tables of counts for the page, in one pass over the columns that matter, in bounded memory."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wikianchor.pipelines.arrays.sample_rows import sample
-from wikianchor.pipelines.commands.report.charts import curve, histogram
-from wikianchor.pipelines.commands.report.labels import Labels, labels_of
-from wikianchor.pipelines.commands.report.model import Counts, Figures, SampledRows
-from wikianchor.pipelines.commands.report.product import made_from
+from wikianchor.pipelines.commands.report.labels import labels_of
+from wikianchor.pipelines.commands.report.model import Counts
+from wikianchor.pipelines.commands.report.product import FREQUENCIES, made_from
 from wikianchor.pipelines.dataset.reader import Dataset, read_batches
 
-# Bins of the histograms of sentences: characters by twenties, and links; the last bin holds everything above.
+# Sentences are counted by length, in steps of so many characters, and by links; the last bin holds everything above.
 LENGTH_STEP, LENGTHS, LINKS = 20, 20, 10
-# Rows of a table of counts, and points of a curve.
-TOP, POINTS = 20, 120
-# Rows of each config that are shown.
-ROWS = 12
+# Rows of a table of items.
+TOP = 20
 
 
-def figures_of(dataset: Dataset, datasets: Sequence[Dataset], seed: int) -> Figures:
-    """Return the figures of a dataset.
+def figures_of(dataset: Dataset, datasets: Sequence[Dataset]) -> list[Counts]:
+    """Return the tables of a dataset of sentences, entities or pairs, none of any other.
 
     Args:
         dataset: any dataset.
         datasets: those beside it, which have the labels of types.
-        seed: decides which rows are shown.
     """
-    name = dataset.name
-    if name == "sentences":
-        return _sentences(dataset)
-    if name == "entities":
-        return _entities(dataset)
-    if name == "pairs":
-        return _pairs(dataset, made_from(dataset, datasets))
-    samples = [SampledRows(config, sample(dataset, config, ROWS, seed)) for config in dataset.configs]
-    return Figures(samples=[rows for rows in samples if rows.rows])
+    if dataset.name == "sentences":
+        return list(_sentences(dataset))
+    if dataset.name == "entities":
+        return list(_entities(dataset))
+    return list(_pairs(dataset, made_from(dataset, datasets))) if dataset.name == "pairs" else []
 
 
-def _sentences(dataset: Dataset) -> Figures:
-    lengths, links = np.zeros(LENGTHS, np.int64), np.zeros(LINKS, np.int64)
+def _sentences(dataset: Dataset) -> Iterator[Counts]:
+    lengths, links = Counter[int](), Counter[int]()
     for path in dataset.shards("sentences"):
         for batch in read_batches(path, ["text", "links"]):
-            lengths += _histogram(pc.divide(pc.utf8_length(batch["text"]), LENGTH_STEP), LENGTHS)
-            links += _histogram(pc.list_value_length(batch["links"]), LINKS)
-    return Figures(
-        [
-            histogram(_bins(lengths, LENGTH_STEP), "Length of sentences", "characters"),
-            histogram(_bins(links, 1), "Links in a sentence", "sentences by number of links"),
-        ]
-    )
+            _count(lengths, pc.divide(pc.utf8_length(batch["text"]), LENGTH_STEP))
+            _count(links, pc.list_value_length(batch["links"]))
+    yield _bins("Length of sentences", "characters", lengths, LENGTH_STEP, LENGTHS)
+    yield _bins("Links in a sentence", "links", links, 1, LINKS)
 
 
-def _histogram(values: pa.Array, bins: int) -> Any:
-    return np.bincount(np.minimum(values.to_numpy(zero_copy_only=False), bins - 1), minlength=bins)
+def _bins(title: str, names: str, numbers: Mapping[int, int], step: int, bins: int) -> Counts:
+    total = Counter[int]()
+    for number, count in numbers.items():
+        total[min(number, bins - 1)] += count
+    rows = [(f"{index * step}{'+' * (index == bins - 1)}", total[index]) for index in range(max(total, default=-1) + 1)]
+    return _table(title, names, rows)
 
 
-def _bins(counts: Any, step: int) -> list[tuple[str, int]]:
-    last = len(counts) - 1
-    return [(f"{index * step}{'+' * (index == last)}", int(count)) for index, count in enumerate(counts)]
-
-
-def _entities(dataset: Dataset) -> Figures:
-    routes: Counter[str] = Counter()
-    types: Counter[int] = Counter()
+def _entities(dataset: Dataset) -> Iterator[Counts]:
+    routes, types = Counter[str](), Counter[int]()
     for path in dataset.shards("entities"):
         for batch in read_batches(path, ["types", "type_route"]):
             _count(routes, batch["type_route"])
             _count(types, batch["types"].flatten())
-    top = types.most_common(TOP)
-    labels = labels_of([dataset], [qid for qid, _ in top])
-    return Figures(
-        counts=[
-            _table("How types were found", "route", routes.most_common(), dataset.rows("entities")),
-            _items("Most common types", "type", top, labels, dataset.rows("entities")),
-        ]
-    )
+    yield _table("How types were found", "route", routes.most_common())
+    yield _items("Most common types", "type", types.most_common(TOP), [dataset], dataset.rows("entities"))
 
 
-def _pairs(dataset: Dataset, inputs: Sequence[Dataset]) -> Figures:
-    routes: Counter[str] = Counter()
-    types: Counter[int] = Counter()
+def _pairs(dataset: Dataset, inputs: Sequence[Dataset]) -> Iterator[Counts]:
+    routes, types = Counter[str](), Counter[int]()
     for path in dataset.shards("pairs"):
         for batch in read_batches(path, ["type_route", "type_qid"]):
             _count(routes, batch["type_route"])
             _count(types, batch["type_qid"].drop_null())
-    # Links to each entity, in descending order, and entities of each type.
-    links, most = [np.zeros(0, np.int64)], list[tuple[int, int]]()
-    pools: Counter[int] = Counter()
+    # Entities by number of links, the entities linked most often, which come first, and entities of each type.
+    linked, most = np.zeros(len(FREQUENCIES), np.int64), list[tuple[int, int]]()
+    links, pools = 0, Counter[int]()
     for path in dataset.shards("entities"):
         for batch in read_batches(path, ["qid", "count", "types"]):
-            links.append(batch["count"].to_numpy())
+            counts = batch["count"].to_numpy()
+            bins = np.searchsorted(10 ** np.arange(1, len(FREQUENCIES)), counts, side="right")
+            linked += np.bincount(bins, minlength=len(linked))
+            links += int(counts.sum())
             _count(pools, batch["types"].flatten())
-            most += zip(batch["qid"][:TOP].to_pylist(), batch["count"][:TOP].to_pylist(), strict=True)
-    counts, top, total = np.concatenate(links), types.most_common(TOP), dataset.rows("pairs")
-    labels = labels_of([*inputs, dataset], {qid for qid, _ in (*top, *most[:TOP])})
-    return Figures(
-        [
-            curve(curve_points(counts), "Links to an entity", "by rank, both logarithmic", "rank"),
-            histogram(pool_bins(types, pools), "Pools of hard negatives", "rows by entities of the type, at most"),
-        ],
-        [
-            _items("Types of the entities", "type", top, labels, total=total, pools=pools),
-            _table("How types were found", "route", routes.most_common(), total),
-            _items("Entities linked most often", "entity", most[:TOP], labels, int(counts.sum())),
-        ],
-    )
+            most += zip(batch["qid"][:TOP].to_pylist(), counts[:TOP].tolist(), strict=True)
+    by_pool = Counter[int]()
+    for qid, rows in types.items():
+        by_pool[1 << max(0, pools[qid] - 1).bit_length()] += rows
+    yield _table("Links to an entity", "links", list(zip(FREQUENCIES, linked.tolist(), strict=True)))
+    pool_rows = [(f"{size:,}", rows) for size, rows in sorted(by_pool.items())]
+    yield _table("Pools of hard negatives", "entities of the type, at most", pool_rows)
+    sources, notes = [*inputs, dataset], {qid: f"{number:,} entities" for qid, number in pools.items()}
+    yield _items("Types of the entities", "type", types.most_common(TOP), sources, dataset.rows("pairs"), notes)
+    yield _table("How types were found", "route", routes.most_common())
+    yield _items("Entities linked most often", "entity", most[:TOP], sources, links)
 
 
 def _count(counter: Counter[Any], values: pa.Array) -> None:
@@ -119,45 +97,18 @@ def _count(counter: Counter[Any], values: pa.Array) -> None:
         counter[entry["values"]] += entry["counts"]
 
 
-def _table(title: str, names: str, rows: Iterable[tuple[str, int]], total: int) -> Counts:
-    return Counts(title, names, [(name, number, "") for name, number in rows], total)
+def _table(title: str, names: str, rows: Sequence[tuple[str, int]]) -> Counts:
+    return Counts(title, names, [(name, number, "") for name, number in rows], sum(number for _, number in rows))
 
 
 def _items(
     title: str,
     names: str,
-    rows: Iterable[tuple[int, int]],
-    labels: Labels,
+    rows: Sequence[tuple[int, int]],
+    sources: Iterable[Dataset],
     total: int,
-    pools: Mapping[int, int] | None = None,
+    notes: Mapping[int, str] | None = None,
 ) -> Counts:
-    notes = {qid: f"{number:,} entities" for qid, number in (pools or {}).items()}
-    return Counts(title, names, [(labels.item(qid), number, notes.get(qid, "")) for qid, number in rows], total)
-
-
-def curve_points(counts: Any) -> list[tuple[float, float]]:
-    """Return (rank, links) of entities, at most `POINTS`, evenly spread over a logarithmic axis.
-
-    Args:
-        counts: links to each entity, in descending order.
-    """
-    if not len(counts):
-        return []
-    ranks = np.unique(np.geomspace(1, len(counts), POINTS).astype(np.int64))
-    return [(float(rank), float(max(1, counts[rank - 1]))) for rank in ranks]
-
-
-def pool_bins(types: Mapping[int, int], pools: Mapping[int, int]) -> Sequence[tuple[str, int]]:
-    """Return how many rows draw their hard negatives from a pool of which size, by powers of two.
-
-    Args:
-        types: rows of each type.
-        pools: entities of each type.
-    """
-    bins: Counter[int] = Counter()
-    for qid, rows in types.items():
-        bins[max(0, pools.get(qid, 0) - 1).bit_length()] += rows
-    return [
-        (f"{1 << power}" if power < 10 else f"{1 << power >> 10}k", bins[power])
-        for power in range(max(bins, default=0) + 1)
-    ]
+    labels = labels_of(sources, [qid for qid, _ in rows])
+    items = [(labels.item(qid), number, (notes or {}).get(qid, "")) for qid, number in rows]
+    return Counts(title, names, items, total)

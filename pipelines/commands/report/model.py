@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from wikianchor.pipelines.commands.report.charts import Chart
 from wikianchor.pipelines.wikimedia.addresses import item_address
 
 # Lower bounds of the shades of a table of shares, in per cent.
@@ -123,38 +122,6 @@ class Product:
     coverage: list[Grid] = field(default_factory=list)
 
 
-@dataclass
-class Summary:
-    """What the manifest of a dataset says of it.
-
-    Attributes:
-        title: name of the dataset, and its wiki where it has one.
-        directory: that of the dataset.
-        blocks: lines of text, and tables of counts.
-    """
-
-    title: str
-    directory: str
-    blocks: list[str | Counts] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class SampledRows:
-    """Rows of a config as they are, with their columns."""
-
-    config: str
-    rows: Sequence[Mapping[str, Any]]
-
-
-@dataclass
-class Figures:
-    """What the page shows of a dataset besides its summary."""
-
-    charts: list[Chart] = field(default_factory=list)
-    counts: list[Counts] = field(default_factory=list)
-    samples: list[SampledRows] = field(default_factory=list)
-
-
 def percent(number: int, total: int) -> float:
     """Return a share in per cent, 0 of nothing."""
     return 100 * number / total if total else 0.0
@@ -177,3 +144,15 @@ def share(number: int, total: int) -> str:
 def shade(number: int, total: int) -> int:
     """Return the number of bounds in `SHADES` that a share reaches."""
     return sum(percent(number, total) >= bound for bound in SHADES)
+
+
+def short(number: float) -> str:
+    """Return a number in few characters.
+
+    >>> short(2_500_000)
+    '2.5M'
+    """
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.3g}{unit}"
+    return f"{number:.3g}"

@@ -16,20 +16,19 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from wikianchor.io.units import size
-from wikianchor.pipelines.commands.report import charts
+from wikianchor.pipelines.arrays.sample_rows import sample
 from wikianchor.pipelines.commands.report.figures import figures_of
 from wikianchor.pipelines.commands.report.model import (
     Counts,
-    Figures,
     Item,
     Product,
-    Summary,
     percent,
     shade,
     share,
+    short,
 )
 from wikianchor.pipelines.commands.report.product import products_of
-from wikianchor.pipelines.commands.report.summaries import summarize
+from wikianchor.pipelines.commands.report.summaries import blocks_of, title_of
 from wikianchor.pipelines.commands.report.text import shortened
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.reasons import reason
@@ -41,6 +40,8 @@ Dropped = Sequence[tuple[str, str, int, str]]
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 # Longer values of a sampled row are cut.
 LONGEST_VALUE = 300
+# Rows of each config that are shown.
+ROWS = 12
 
 
 @dataclass(frozen=True)
@@ -48,19 +49,21 @@ class Section:
     """What the page shows of one dataset.
 
     Attributes:
-        summary: its lines and tables.
+        title: its name, and its wiki where it has one.
         extent: its rows and its size, in words.
         wiki: the wiki of a dataset of sentences, else "".
-        figures: charts, more tables and rows.
+        blocks: lines of text, and tables of counts.
+        samples: rows by config, of a dataset whose rows have no tables.
         dropped: sentences that are not in it.
         ledger: as JSON, of a dataset whose ledger has no tables.
         provenance: (name, value) of its files, inputs and options.
     """
 
-    summary: Summary
+    title: str
     extent: str
     wiki: str
-    figures: Figures
+    blocks: Sequence[str | Counts]
+    samples: Mapping[str, Sequence[Mapping[str, Any]]]
     dropped: Dropped
     ledger: str
     provenance: list[tuple[str, str]]
@@ -95,14 +98,12 @@ def render(title: str, products: Sequence[Product], sections: Sequence[Section])
         "reason": reason,
         "shade": shade,
         "share": share,
-        "short": charts.short,
+        "short": short,
         "shortened": shortened,
     }
     environment.globals |= {"cell": _cell, "revision": _revision}
     environment.tests["counts"] = lambda block: isinstance(block, Counts)
-    page = environment.get_template("page.html").render(
-        title=title, products=products, sections=sections, geometry=charts
-    )
+    page = environment.get_template("page.html").render(title=title, products=products, sections=sections)
     return _CONTROLS.sub("\ufffd", page).encode()
 
 
@@ -134,15 +135,17 @@ def _cell(row: Mapping[str, Any], column: str) -> str:
 
 def _section(dataset: Dataset, datasets: Sequence[Dataset], dropped: Dropped, seed: int) -> Section:
     # First, since it checks the manifest.
-    summary, figures = summarize(dataset), figures_of(dataset, datasets, seed)
+    blocks, figures = blocks_of(dataset), figures_of(dataset, datasets)
+    samples = {} if figures else {config: sample(dataset, config, ROWS, seed) for config in dataset.configs}
     main = dataset.configs.get(dataset.name) or next(iter(dataset.configs.values()))
     return Section(
-        summary=summary,
+        title=title_of(dataset),
         extent=f"{main['rows']:,} rows, {_bytes(main)}",
         wiki=dataset.wiki,
-        figures=figures,
+        blocks=[*blocks, *figures],
+        samples={config: rows for config, rows in samples.items() if rows},
         dropped=dropped,
-        ledger=json.dumps(dataset.ledger, ensure_ascii=False, indent=1) if figures.samples else "",
+        ledger=json.dumps(dataset.ledger, ensure_ascii=False, indent=1) if samples else "",
         provenance=_provenance(dataset),
     )
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.manifests import MANIFEST
-from wikianchor.pipelines.commands.report.model import Counts, Summary
+from wikianchor.pipelines.commands.report.model import Counts
 from wikianchor.pipelines.dataset.manifest import manifest_problems
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.reasons import listed, meaning, reason
@@ -41,22 +41,25 @@ def ledger(title: str, lead: str, dataset: str, buckets: Mapping[str, int]) -> C
     )
 
 
-def summarize(dataset: Dataset) -> Summary:
-    """Return the summary of a dataset, from its manifest alone.
+def title_of(dataset: Dataset) -> str:
+    """Return the name of a dataset, and its wiki where it has one."""
+    return f"{dataset.name} {dataset.wiki}".rstrip()
+
+
+def blocks_of(dataset: Dataset) -> list[str | Counts]:
+    """Return what a dataset is, from its manifest alone: lines of text, and tables of counts.
 
     Raises:
         InputError: the manifest is not complete.
     """
-    path = f"{dataset.directory}/{MANIFEST}"
     if problem := next(manifest_problems(dataset.manifest), None):
         raise InputError(f"{dataset.directory}/{problem}: build the dataset again")
     name = dataset.name
-    wiki = dataset.options.get("wiki")
     try:
-        blocks = list(_BLOCKS.get(name, _config_rows)(dataset))
+        return list(_BLOCKS.get(name, _config_rows)(dataset))
     except (KeyError, AttributeError, TypeError) as error:
+        path = f"{dataset.directory}/{MANIFEST}"
         raise InputError(f"{path}: its ledger is not that of {name!r} ({error}): build the dataset again") from error
-    return Summary(f"{name} {wiki}" if wiki else name, dataset.directory, blocks)
 
 
 def _config_rows(dataset: Dataset) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from wikianchor.pipelines.commands.report.model import Grid, Item, Product, Step, share
 from wikianchor.pipelines.commands.report.product import products_of
-from wikianchor.pipelines.commands.report.summaries import summarize
+from wikianchor.pipelines.commands.report.summaries import blocks_of, title_of
 from wikianchor.pipelines.dataset.reader import Dataset, read_batches
 from wikianchor.pipelines.wikimedia.addresses import revision_address
 
@@ -29,14 +29,14 @@ def print_report(datasets: Sequence[Dataset], seed: int = 42, coverage: bool = T
     Raises:
         InputError: a manifest is not complete.
     """
-    summaries = [summarize(dataset) for dataset in datasets]
+    blocks = [blocks_of(dataset) for dataset in datasets]
     for product in products_of(datasets, seed, coverage):
         print(f"\n{product.title}  {product.directory}".rstrip())
         for line in _product(product):
             print(f"  {line}".rstrip())
-    for dataset, summary in zip(datasets, summaries, strict=True):
-        print(f"\n{summary.title}  {summary.directory}")
-        for block in summary.blocks:
+    for dataset, blocks_of_dataset in zip(datasets, blocks, strict=True):
+        print(f"\n{title_of(dataset)}  {dataset.directory}")
+        for block in blocks_of_dataset:
             if line := block if isinstance(block, str) else block.line:
                 print(f"  {line}")
         for line in _ROWS.get(dataset.name, _no_rows)(dataset):

@@ -12,7 +12,7 @@ from wikianchor.io.errors import InputError
 from wikianchor.io.manifests import read_dataset
 from wikianchor.io.rules import has_rules, stage_digest
 from wikianchor.io.storage import sha1
-from wikianchor.pipelines.commands.verify.derive_again import DERIVED, Sources, derive_again
+from wikianchor.pipelines.commands.verify.derive_again import DERIVED, Again, Sources
 from wikianchor.pipelines.commands.verify.exported import compare_texts, sources_of
 from wikianchor.pipelines.commands.verify.ledger import check_ledger
 from wikianchor.pipelines.commands.verify.options import VerifyOptions
@@ -154,7 +154,7 @@ def _derive_again(
     if _print_check(f"made from these dumps: {', '.join(sorted(digests)) or 'datasets'}", problems):
         return True, 0
     sources = _sources([by_name[name] for name in given] if digests else dumps, dumps, datasets)
-    outcome = derive_again(dataset, sources, config.rows, config.seed)
+    outcome = Again(dataset, sources, config.rows, config.seed)
     for reason in outcome.skipped:
         print(f"  --  not looked at: {reason}")
     if not outcome.checked and not outcome.problems:
