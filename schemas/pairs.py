@@ -1,11 +1,12 @@
 """`pairs`: (sentence, linked entity, hard negatives), shuffled globally; `entities`: the entities by dense id.
 
-With --split, `pairs` has the rows of train, and `pairs_dev` and `pairs_test` those of dev and test.
+With --split, `pairs` has the rows of train, and `pairs_dev` and `pairs_test` those of dev and test. In a release, rows
+have labels too (`PUBLISHED`).
 """
 
 import pyarrow as pa
 
-from wikianchor.schemas.fields import field, integers, schema
+from wikianchor.schemas.fields import field, integers, schema, strings
 
 VERSION = "1.0"
 # Columns with few distinct values: dictionary encoding pays although the rows are shuffled.
@@ -64,6 +65,17 @@ SCHEMA = schema(
             pa.int8(),
             "Number of decimal digits of the entity's link count, minus one: 0 for 1 to 9 links, 1 for 10 to 99.",
         ),
+    ],
+)
+
+PUBLISHED = schema(
+    "pairs.published",
+    VERSION,
+    [
+        *list(SCHEMA)[:3],
+        field("entity", pa.string(), "Label of the linked entity; its item, such as Q42, where it has none."),
+        field("hard_negatives", strings(), "Labels of the hard negatives, in the order of `hard_negative_ids`."),
+        *list(SCHEMA)[3:],
     ],
 )
 

@@ -168,6 +168,13 @@ COMMANDS = {
         "send a dataset or a model with its card to the Hub or a bucket",
         "wikianchor publish out/pairs --to=hf://user/name --dry_run",
     ),
+    "rebuild": Command(
+        "commands.rebuild",
+        "RebuildOptions",
+        "make a published dataset again from its manifest and the dumps, and compare every byte",
+        "wikianchor rebuild published/ --dumps=dumps/ --output=rebuilt/",
+        is_pipeline=True,
+    ),
     "release": Command(
         "commands.release",
         "ReleaseOptions",

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from wikianchor.io.hub import hub_languages
+from wikianchor.io.markdown import markdown_table
+from wikianchor.pipelines.dataset.provenance import dumps_of
 from wikianchor.pipelines.dataset.split_configs import split_config, split_of
 from wikianchor.schemas import mewsc16
 from wikianchor.schemas.pairs import SPLITS
@@ -39,44 +44,117 @@ def licences(name: str) -> tuple[str, ...]:
     return _LICENCES.get(name, (("cc-by-sa-4.0",), ""))[0]
 
 
-def card(manifest: Mapping[str, Any], directory: str = "DIR") -> str:
+# Where a ledger has its counts by wiki.
+_BY_WIKI = {"pairs": "links", "mentions": "links", "export": "rows", "interlanguage": "rows", "templates": "templates"}
+# What `wikianchor download` fetches for a dataset.
+_TARGETS = {"sentences": "sentences", "templates": "sentences", "entities": "entities", "mewsc16": "mewsc16"}
+# Papers that datasets follow, by the names of their citations in templates/citation.md.
+_PAPERS = {"mentions": "m-boe", "interlanguage": "m-boe", "corpus": "sdjc", "negatives": "sdjc"}
+
+
+def card(
+    manifest: Mapping[str, Any],
+    directory: str = "DIR",
+    schemas: Mapping[str, pa.Schema] | None = None,
+    rows: Sequence[Mapping[str, Any]] = (),
+) -> str:
     """Return the card as Markdown with its YAML head (https://huggingface.co/docs/hub/datasets-manual-configuration).
 
     Args:
         manifest: the manifest of the dataset; `languages` in it maps a language to the config that has its rows.
         directory: the directory in the examples, or a repository of the Hub, as user/name.
+        schemas: the schema of each config, in the card of a release.
+        rows: some rows of the main config, in the card of a release.
     """
     name = manifest["dataset"]
+    origin = {"directory": directory, "dumps": dumps_of(manifest), "paper": _PAPERS.get(name, "ease")}
+    origin |= {"download": _download(name, origin["dumps"]), "made_with": manifest.get("made_with", {})}
     if name == "mewsc16":
-        return _mewsc16_card(manifest)
+        return _mewsc16_card(manifest, origin)
     configs, languages = manifest["configs"], manifest.get("languages", {})
     directories = config_directories(manifest)
     return _render(
         "card.md",
+        **origin,
         name=name,
         licences=licences(name),
         notice=_LICENCES.get(name, ((), ATTRIBUTION))[1],
         languages=languages,
         codes=hub_languages(languages),
         configs=configs,
+        options=manifest.get("options", {}),
         directories=directories,
         files_of_splits=files_of_splits(manifest),
         endings={config: _ending(manifest, directories[config]) for config in directories},
         size_category=_size_category(configs.get(name, {"rows": 0})["rows"]),
-        directory=directory,
         files=f"hf://datasets/{directory}" if re.fullmatch(r"[\w.-]+/[\w.-]+", directory) else directory,
         example=next(iter((*languages, *directories)), ""),
+        # The configs of languages have the columns of the main one.
+        columns={
+            config: _columns(schema)
+            for config, schema in (schemas or {}).items()
+            if split_of(config)[0] not in languages
+        },
+        rows=[json.dumps(row, ensure_ascii=False, indent=1, default=str) for row in rows],
+        statistics=_statistics(manifest),
     )
 
 
-def _mewsc16_card(manifest: Mapping[str, Any]) -> str:
+def _columns(schema: pa.Schema) -> str:
+    rows = [
+        [f"`{column.name}`", column.type, (column.metadata or {}).get(b"description", b"").decode()]
+        for column in schema
+    ]
+    return markdown_table(["column", "type", "meaning"], rows, numbers=False)
+
+
+def _statistics(manifest: Mapping[str, Any]) -> str:
+    """Return a table with the counts of each wiki, "" for a dataset that has none."""
+    name, ledger = manifest["dataset"], manifest.get("ledger", {})
+    if name == "sentences":
+        counts = {
+            wiki: {kind: of_wiki.get(kind, {}).get(bucket, 0) for kind, bucket in _KEPT}
+            for wiki, of_wiki in ledger.items()
+        }
+    elif name == "entities":
+        counts = {wiki: {"pages with an item": number} for wiki, number in ledger.get("sitelinks", {}).items()}
+    else:
+        counts = ledger.get(_BY_WIKI.get(name, ""), {})
+    names = list(dict.fromkeys(bucket for of_wiki in counts.values() for bucket in sorted(of_wiki, key=_rank)))
+    if not names:
+        return ""
+    rows = [[wiki, *(f"{of_wiki.get(bucket, 0):,}" for bucket in names)] for wiki, of_wiki in sorted(counts.items())]
+    return markdown_table(["wiki", *names], rows)
+
+
+_KEPT = (("pages", "articles"), ("sentences", "kept"), ("links", "kept"))
+
+
+def _rank(bucket: str) -> tuple[bool, bool, str]:
+    """Return a sort key: what was seen, what was kept, then the reasons."""
+    return bucket != "seen", bucket != "kept", bucket
+
+
+def _download(name: str, dumps: Sequence[Mapping[str, Any]]) -> str:
+    """Return the command that fetches the dumps, "" where their names do not say which ones they are."""
+    wikis = {str(dump["path"]).partition("-")[0] for dump in dumps if ".xml" in dump["path"]} or {
+        str(dump["path"]).partition("-")[0] for dump in dumps if ".sql" in dump["path"]
+    }
+    dates = {dump["date"] for dump in dumps if ".xml" in dump["path"]} or {dump["date"] for dump in dumps}
+    if not wikis or len(dates) != 1 or "" in dates:
+        return ""
+    target = _TARGETS.get(name, "pairs")
+    return f"wikianchor download --for={target} --wikis={','.join(sorted(wikis))} --date={min(dates)} --output=dumps"
+
+
+def _mewsc16_card(manifest: Mapping[str, Any], origin: Mapping[str, Any]) -> str:
     names = {name for counts in manifest["ledger"].values() for name in counts.get("licences", {})}
     return _render(
         "mewsc16.md",
+        **{**manifest, **origin, "configs": dict(sorted(manifest["configs"].items()))},
         licences=sorted({name if name in HUB_LICENCES else "other" for name in names}),
         schema=mewsc16.SCHEMA,
         topics=mewsc16.TOPICS,
-        **{**manifest, "configs": dict(sorted(manifest["configs"].items()))},
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from wikianchor.pipelines.dataset.card import ATTRIBUTION, CC0, licences
+from wikianchor.pipelines.dataset.provenance import dumps_of
 
 _LICENCE_URLS = {
     "cc-by-sa-4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
@@ -62,9 +63,8 @@ def croissant(manifest: Mapping[str, Any], schemas: Mapping[str, pa.Schema], url
     """
     name = str(manifest["dataset"])
     notice = CC0 if licences(name) == ("cc0-1.0",) else ATTRIBUTION
-    inputs = ", ".join(
-        str(source.get("path") or f"{source.get('dataset')} {source.get('wiki') or ''}")
-        for source in manifest["inputs"]
+    dumps = "; ".join(
+        f"{dump['path']} of {dump['date'] or 'an unknown date'}, sha1 {dump['sha1']}" for dump in dumps_of(manifest)
     )
     return {
         "@context": _CONTEXT,
@@ -77,9 +77,9 @@ def croissant(manifest: Mapping[str, Any], schemas: Mapping[str, pa.Schema], url
         "version": f"{manifest['schema_version']}.0",
         "datePublished": date,
         "creator": {"@type": "sc:Organization", "name": "The authors of Wikipedia and Wikidata"},
-        "citeAs": "https://aclanthology.org/2022.naacl-main.284",
+        "citeAs": "https://aclanthology.org/2022.naacl-main.284 and https://github.com/wikianchor/wikianchor",
         "isLiveDataset": False,
-        "rai:dataCollection": f"Made by wikianchor {manifest['made_with'].get('wikianchor', '')} from {inputs}.",
+        "rai:dataCollection": f"Made by wikianchor {manifest['made_with'].get('wikianchor', '')} from {dumps}.",
         "rai:dataBiases": "Wikipedia's: what has an article, in which language, and who wrote it. Frequent entities "
         "are far more frequent than others.",
         "distribution": [*_file_objects(manifest), *_file_sets(manifest)],

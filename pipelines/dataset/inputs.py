@@ -10,6 +10,7 @@ from typing import Any
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.storage import file_size, sha1
 from wikianchor.pipelines.dataset.changes import RULES, rules_of
+from wikianchor.pipelines.dataset.provenance import MADE_OF, stages_of
 from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
 from wikianchor.schemas import entities as entities_schema
 from wikianchor.schemas import sentences as sentences_schema
@@ -35,14 +36,15 @@ def open_inputs(sentences: str, entities: str) -> tuple[list[Dataset], Dataset]:
 
 
 def input_records(datasets: Iterable[Dataset]) -> list[dict[str, Any]]:
-    """Return what a manifest says of the datasets that a stage read, and the rules that they were made by, of which
-    `run_stage` keeps those that are not the rules of this program."""
+    """Return what a manifest says of the datasets that a stage read; the rules that they were made by, of which
+    `run_stage` keeps those that are not the rules of this program; and the stages behind them."""
     return [
         {
             "dataset": dataset.name,
             "wiki": dataset.options.get("wiki"),
             "sha256": fingerprint(dataset),
             RULES: rules_of(dataset.manifest),
+            MADE_OF: stages_of(dataset.manifest),
         }
         for dataset in datasets
     ]

@@ -1,7 +1,7 @@
 """Prepare a dataset for publication: its shards, a config for each language, a card and a Croissant description.
 
-A release is a directory of its own. Its shards are hard links where the filesystem allows it. The shards of a shuffled
-dataset mix languages, so the rows of each language are written once more.
+A release is a directory of its own. Its shards are hard links where the filesystem allows it. Rows of `pairs` get the
+labels of their entities, and the shards of a shuffled dataset mix languages, so these rows are written once more.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ import pyarrow.parquet as pq
 from wikianchor.io.errors import UsageError
 from wikianchor.io.manifests import MANIFEST
 from wikianchor.io.storage import duplicate, writing
+from wikianchor.io.version import program_version
 from wikianchor.pipelines.dataset.card import card
 from wikianchor.pipelines.dataset.croissant import croissant
+from wikianchor.pipelines.dataset.entity_labels import LABELLED, entity_labels, labelled
 from wikianchor.pipelines.dataset.manifest import (
     CARD,
     CROISSANT,
@@ -36,11 +38,14 @@ from wikianchor.pipelines.dataset.reader import Dataset, read_batches
 from wikianchor.pipelines.dataset.split_configs import split_config, split_of
 from wikianchor.pipelines.dataset.workspace import UNFINISHED
 from wikianchor.pipelines.wikimedia.languages import language_of_wiki
+from wikianchor.schemas import pairs
 
 # Name of the workspace of a release; an interrupted release is not continued, because a new one is cheap.
 WORK = "release"
-# Rows of a shard of one language.
-ROWS_PER_SHARD = 250_000
+# The key of releases in their manifests.
+RELEASE = "release"
+# Rows of a shard that is written once more, and of the card.
+ROWS_PER_SHARD, EXAMPLES = 250_000, 3
 # Datasets whose main config has a column `wiki`.
 BY_WIKI = ("pairs", "sentences", "mentions")
 
@@ -63,34 +68,53 @@ def make_release(dataset: Dataset, output: str, by_language: bool, url: str, dat
         raise UsageError(
             f"{dataset.directory}/{other}: a release is Parquet: export with --format=sentence-transformers"
         )
-    recipe = {"manifest": dataset.manifest, "by_language": by_language, "url": url}
+    made_by = program_version()
+    recipe = {"manifest": dataset.manifest, "by_language": by_language, "url": url, "made_by": made_by}
     if (done := _done(output, recipe)) is not None:
         return done
     with suppress(FileNotFoundError):
         os.unlink(f"{output}/{RECIPE}")
         os.unlink(f"{output}/{CROISSANT}")
     with claim(output, dataset.name, flag="--release"):
-        parts = [
-            _linked(f"{dataset.directory}/{shard['path']}", output, name, order, shard)
-            for name, config in dataset.configs.items()
-            for order, shard in enumerate(config["shards"])
-        ]
+        has_labels = dataset.name != "pairs" or RELEASE in dataset.manifest
+        labels = None if has_labels else entity_labels(dataset)
+        parts: list[Part] = []
+        for name, config in dataset.configs.items():
+            if labels is not None and split_of(name)[0] == dataset.name:
+                parts += _written(dataset, name, name, output, labels)
+            else:
+                parts += [
+                    _linked(f"{dataset.directory}/{shard['path']}", output, name, order, shard)
+                    for order, shard in enumerate(config["shards"])
+                ]
         languages: dict[str, str] = {}
         if by_language and dataset.name in BY_WIKI:
-            languages, more = _language_parts(dataset, dataset.name, output)
+            languages, more = _language_parts(dataset, dataset.name, output, labels)
             parts += more
         head = {key: value for key, value in dataset.manifest.items() if key != "configs"}
-        manifest = commit(
-            output, f"{output}/{UNFINISHED}/{WORK}", parts, {**head, **({"languages": languages} if languages else {})}
-        )
+        head[RELEASE] = {"by_language": by_language, "made_by": made_by}
+        if languages:
+            head["languages"] = languages
+        manifest = commit(output, f"{output}/{UNFINISHED}/{WORK}", parts, head)
     schemas = {name: _schema(output, config) for name, config in manifest["configs"].items() if config["shards"]}
-    _write(f"{output}/{CARD}", card(manifest, url.removeprefix("https://huggingface.co/datasets/")))
+    release = Dataset(output, manifest)
+    text = card(manifest, url.removeprefix("https://huggingface.co/datasets/"), schemas, _first_rows(release))
+    _write(f"{output}/{CARD}", text)
     _write(
         f"{output}/{CROISSANT}",
         json.dumps(croissant(manifest, schemas, url, date), indent=1, ensure_ascii=False) + "\n",
     )
     _write(f"{output}/{RECIPE}", json.dumps(recipe, sort_keys=True))
-    return Dataset(output, manifest)
+    return release
+
+
+def _first_rows(release: Dataset) -> list[dict[str, Any]]:
+    """Return the first rows of the main config, for the card."""
+    for path in release.shards(release.name)[:1] or release.shards(next(iter(release.configs), ""))[:1]:
+        for batch in read_batches(path, pq.read_schema(path).names):
+            rows: list[dict[str, Any]] = batch.slice(0, EXAMPLES).to_pylist()
+            return rows
+    return []
 
 
 def _done(output: str, recipe: Mapping[str, Any]) -> Dataset | None:
@@ -121,14 +145,23 @@ def _linked(source: str, output: str, config: str, order: int, shard: Mapping[st
     return Part(config, order, path, rows=shard["rows"], size=shard["bytes"], sha256=shard["sha256"])
 
 
-def _language_parts(dataset: Dataset, name: str, output: str) -> tuple[dict[str, str], list[Part]]:
+def _language_parts(
+    dataset: Dataset, name: str, output: str, labels: pa.Array | None
+) -> tuple[dict[str, str], list[Part]]:
     """Write the rows of each language, and return the config of each language and the new parts. A split of the dataset
     is a config of its own, and so are the splits of a language."""
     wikis = sorted(dataset.ledger.get("links", {}) if name == "pairs" else _wikis(dataset))
     if len(wikis) <= 1:
         return {_language(wiki): name for wiki in wikis}, []
-    configs = [config for config in dataset.configs if split_of(config)[0] == name]
-    parts = [part for wiki in wikis for config in configs for part in _wiki_parts(dataset, config, wiki, output)]
+    parts = [
+        part
+        for wiki in wikis
+        for config in dataset.configs
+        if split_of(config)[0] == name
+        for part in _written(
+            dataset, config, split_config(_language(wiki), split_of(config)[1]), output, labels, wiki=wiki
+        )
+    ]
     languages = sorted({split_of(part.config)[0] for part in parts})
     return {language: language for language in languages}, parts
 
@@ -143,26 +176,39 @@ def _language(wiki: str) -> str:
     return "simple" if wiki.startswith("simple") else language_of_wiki(wiki)
 
 
-def _wiki_parts(dataset: Dataset, name: str, wiki: str, output: str) -> list[Part]:
-    """Write the rows of a wiki in a config, in the order of the dataset."""
+def _written(
+    dataset: Dataset, source: str, config: str, output: str, labels: pa.Array | None, *, wiki: str = ""
+) -> list[Part]:
+    """Write the rows of a config once more, in their order.
+
+    Args:
+        dataset: the dataset.
+        source: the config of the rows.
+        config: that of the new parts.
+        output: directory of the release.
+        labels: of `pairs`, the labels of entities by dense id.
+        wiki: the wiki whose rows are taken, "" for all.
+    """
     parts: list[Part] = []
-    schema = _schema(dataset.directory, dataset.configs[name])
-    waiting: list[pa.RecordBatch] = []
-    config = split_config(_language(wiki), split_of(name)[1])
+    stored = _schema(dataset.directory, dataset.configs[source])
+    schema, repeating = (stored, True) if labels is None else (pairs.PUBLISHED, [*pairs.REPEATING, "entity"])
+    waiting: list[pa.Table] = []
 
     def flush() -> None:
-        rows = pa.Table.from_batches(waiting, schema)
-        with PartWriter(f"{output}/{UNFINISHED}/{WORK}", config, len(parts), schema) as file:
-            for batch in rows.combine_chunks().to_batches(20_000):
+        with PartWriter(f"{output}/{UNFINISHED}/{WORK}", config, len(parts), schema, repeating) as file:
+            for batch in pa.concat_tables(waiting).combine_chunks().to_batches(20_000):
                 file.write(batch)
         if file.part is not None:
             parts.append(file.part)
         waiting.clear()
 
-    for path in dataset.shards(name):
-        for batch in read_batches(path, schema.names):
-            waiting.append(batch.filter(pc.equal(batch["wiki"], wiki)))
-            if sum(rows.num_rows for rows in waiting) >= ROWS_PER_SHARD:
+    for path in dataset.shards(source):
+        for batch in read_batches(path, stored.names):
+            rows = pa.Table.from_batches([batch.filter(pc.equal(batch["wiki"], wiki)) if wiki else batch])
+            for name, ids in LABELLED.items() if labels is not None else ():
+                rows = rows.append_column(name, labelled(rows[ids].combine_chunks(), labels))
+            waiting.append(rows.select(schema.names).cast(schema))
+            if sum(table.num_rows for table in waiting) >= ROWS_PER_SHARD:
                 flush()
     if waiting:
         flush()

@@ -32,6 +32,7 @@ from wikianchor.pipelines.dataset.manifest import (
     tidy,
 )
 from wikianchor.pipelines.dataset.part_writer import Part
+from wikianchor.pipelines.dataset.provenance import MADE_OF, dumps_of
 from wikianchor.pipelines.dataset.workspace import RECORDS, Workspace, fingerprint_of, workspace_of
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.progress import Progress
@@ -95,22 +96,28 @@ class Stage:
         return " ".join(filter(None, (self.dataset, self.options.get("wiki"))))
 
     def head(self) -> dict[str, Any]:
-        """Return the head of a manifest: what identifies the dataset before it is made, and `older_inputs`, where it
-        has inputs that other rules made than those of this program."""
-        records = [{name: value for name, value in item.items() if name != RULES} for item in self.inputs]
+        """Return the head of a manifest: what identifies the dataset before it is made; `made_of` and `dumps`, what it
+        comes from; and `older_inputs`, where it has inputs that other rules made than those of this program."""
+        records = [
+            {name: value for name, value in item.items() if name not in (RULES, MADE_OF)} for item in self.inputs
+        ]
         older = [
             {**record, RULES: item[RULES]}
             for record, item in zip(records, self.inputs, strict=True)
             if RULES in item and item[RULES] != stage_digest(item["dataset"])
         ]
+        made_of: list[dict[str, Any]] = []
+        for stage in (stage for item in self.inputs for stage in item.get(MADE_OF, ())):
+            made_of += [] if stage in made_of else [stage]
         head = {
             "dataset": self.dataset,
             "schema_version": self.schema_version,
             "inputs": records,
             "options": dict(self.options),
             "made_with": made_with(self.dataset),
+            MADE_OF: made_of,
         }
-        return {**head, "older_inputs": older} if older else head
+        return {**head, "dumps": dumps_of(head), **({"older_inputs": older} if older else {})}
 
     def pipeline(self, beam_args: Sequence[str], retries: Retries | None = None) -> beam.Pipeline:
         """Return an empty pipeline for the graph."""

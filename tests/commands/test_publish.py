@@ -16,10 +16,12 @@ from pyarrow import fs
 
 from tests.servers import hub_server
 from tests.servers.hub_server import REPO, HubServer
+from wikianchor import open_dataset
 from wikianchor.io.errors import InputError
 from wikianchor.io.hub import model_revision
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.commands.publish import store
+from wikianchor.schemas.pairs import PUBLISHED
 
 DEMO = Path(__file__).parents[2] / "demo" / "dumps"
 Run = Callable[..., Any]
@@ -74,7 +76,41 @@ def test_what_is_published_can_be_verified(release: Path, wikianchor: Run) -> No
 
 
 def test_shards_are_not_copied(demo: Path, release: Path) -> None:
-    assert os.path.samefile(shard_of(demo / "pairs/data/pairs"), shard_of(demo / "pairs-release/data/pairs"))
+    assert os.path.samefile(shard_of(demo / "pairs/data/entities"), shard_of(demo / "pairs-release/data/entities"))
+
+
+def test_published_rows_have_labels(demo: Path, release: Path) -> None:
+    columns = ["text", "entity", "hard_negatives", "hard_negative_qids"]
+    rows = pq.read_table(shard_of(release / "data" / "pairs"), columns=columns).to_pylist()
+    assert rows == open_dataset(str(demo / "pairs")).to_arrow(columns=columns).to_pylist()
+    assert rows == open_dataset(str(release)).to_arrow(columns=columns).to_pylist()
+    assert {"Earth", "Moon"} < {row["entity"] for row in rows}
+    assert "Erde" not in {row["entity"] for row in rows}
+    schema = pq.read_schema(shard_of(release / "data" / "ja"))
+    assert schema.equals(PUBLISHED, check_metadata=True)
+
+
+def test_the_card_tells_what_a_reader_asks(release: Path) -> None:
+    card = (release / "README.md").read_text("utf-8")
+    headings = re.findall(r"^## (.*)", card, re.MULTILINE)
+    assert headings == [
+        *("Columns", "Rows", "How hard negatives are chosen", "Statistics by wiki", "Limits"),
+        *("Licence and attribution", "Where it is from, and how to make it again", "Citation"),
+    ]
+    assert "| `hard_negatives` | list<element: string not null> | Labels of the hard negatives" in card
+    rows = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", card, re.DOTALL)]
+    assert rows == pq.read_table(shard_of(release / "data" / "pairs")).slice(0, 3).to_pylist()
+    manifest = json.loads((release / "manifest.json").read_text("utf-8"))
+    links = manifest["ledger"]["links"]["jawiki"]
+    assert f"| jawiki | {links['seen']:,} | {links['kept']:,} | " in card
+    for dump in manifest["dumps"]:
+        assert f"| {dump['path']} | 20260101 | `{dump['sha1']}` |" in card
+    assert "wikianchor download --for=pairs --wikis=dewiki,enwiki,jawiki --date=20260101 --output=dumps\n" in card
+    assert f"wikianchor rebuild {release} --dumps=dumps --output=rebuilt\n" in card
+    assert all(entry in card for entry in ("nishikawa-etal-2022-ease", "@software{wikianchor"))
+    assert "\n\n\n" not in card
+    description = json.loads((release / "croissant.json").read_text("utf-8"))
+    assert all(dump["sha1"] in description["rai:dataCollection"] for dump in manifest["dumps"])
 
 
 def test_a_release_is_not_reported_twice(demo: Path, release: Path, wikianchor: Run) -> None:
@@ -246,7 +282,7 @@ def write(files: fs.FileSystem, path: str, data: bytes) -> None:
 def test_an_object_store(demo: Path, s3: fs.FileSystem, wikianchor: Run) -> None:
     command = ("publish", demo / "pairs", "--to=s3://bucket/toy")
     assert wikianchor(*command).status == 0
-    shard = f"bucket/toy/data/pairs/{shard_of(demo / 'pairs/data/pairs').name}"
+    shard = f"bucket/toy/data/pairs/{shard_of(demo / 'pairs-release/data/pairs').name}"
     content, written = read(s3, shard), s3.get_file_info(shard).mtime
     time.sleep(1.1)
     assert wikianchor(*command).status == 0

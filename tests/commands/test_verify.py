@@ -12,13 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests import wikinews as news
 from wikianchor.io.storage import checksum
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.commands.verify import derive_again
 from wikianchor.pipelines.dataset import integrity, reader, release
 from wikianchor.pipelines.dataset.manifest import read_manifest
-from wikianchor.pipelines.sentences.compiled_reader import engine_of
 from wikianchor.pipelines.sentences.wiki import PageRows, Wiki, open_wiki
 from wikianchor.pipelines.wikimedia import core
 
@@ -429,7 +427,7 @@ def test_a_dataset_that_is_not_derived_again(built: Path, tmp_path: Path, wikian
     for folder in (out, out / "interlanguage", out / "mentions"):
         ended = wikianchor("verify", folder, f"--against={DEMO}", "--rows=50")
         assert ended.status == 0, ended.output
-        assert "--  rows not derived again: this is done for sentences, entities, pairs, mewsc16" in ended.output
+        assert "--  rows not derived again: this is done for sentences, entities, pairs; " in ended.output
         assert "FAIL" not in ended.output
 
 
@@ -443,63 +441,17 @@ def test_mentions_beside_other_sentences(built: Path, tmp_path: Path, wikianchor
     assert "has changed since" in ended.output
 
 
-@pytest.fixture(scope="module")
-def wikinews(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wikinews")
-    for language in ("en", "ja"):
-        news.write(news.make_news(language, 60, news.WITH_BELOW), folder, tables=True)
-    return folder
-
-
-@pytest.mark.parametrize(
-    "flags",
-    [(), ("--sql",), ("--sql", "--membership=descend-1"), ("--mode=paper", "--faults=all", "--min_pages=1")],
-    ids=["direct", "tables", "below", "paper"],
-)
-def test_mewsc16_against_the_dumps(wikinews: Path, tmp_path: Path, wikianchor: Run, flags: tuple[str, ...]) -> None:
-    given = [f"--sql={wikinews}/*.sql.gz" if flag == "--sql" else flag for flag in flags]
-    made = wikianchor("mewsc16", f"--dumps={wikinews}/*.xml*", f"--output={tmp_path}/out", *given)
-    assert made.status == 0, made.said
-    ended = wikianchor("verify", tmp_path / "out", f"--against={wikinews}")
-    assert ended.status == 0, ended.output
-    content = read_manifest(f"{tmp_path}/out")
-    assert content is not None
-    rows = sum(config["rows"] for config in content["configs"].values())
-    # The core has no literal mode, which leaves templates blank.
-    engine = "python" if "--faults=all" in flags else engine_of(None, "wikianchor", "rules")
-    assert f"ok  rows derived again: {rows}, by {engine}\n" in ended.output
-    assert f", engine: {engine}\n" in made.output
-
-
-@pytest.mark.parametrize(("name", "value"), [("sentence", "Another one."), ("label", "Sports"), ("page_id", 99999)])
-def test_a_changed_row_of_mewsc16(wikinews: Path, tmp_path: Path, wikianchor: Run, name: str, value: object) -> None:
-    assert wikianchor("mewsc16", f"--dumps={wikinews}/en*.xml*", f"--output={tmp_path}/out").status == 0
-    rewrite(tmp_path / "out", "en", lambda rows: column(rows, name, value, len(rows) - 1))
-    ended = wikianchor("verify", tmp_path / "out", f"--against={wikinews}")
-    assert ended.status == 1
-    assert name == "label" or "FAIL  rows derived again" in ended.output
-
-
-def test_mewsc16_without_its_tables_or_its_dump(wikinews: Path, tmp_path: Path, wikianchor: Run) -> None:
-    flags = (f"--dumps={wikinews}/*.xml*", f"--sql={wikinews}/*.sql.gz", f"--output={tmp_path}/out")
-    assert wikianchor("mewsc16", *flags).status == 0
-    some = tmp_path / "some"
-    some.mkdir()
-    for path in wikinews.glob("en*.xml*"):
-        shutil.copy(path, some)
-    ended = wikianchor("verify", tmp_path / "out", f"--against={some}")
-    assert "not looked at: jawikinews has no dump there" in ended.output
-    assert "not looked at: enwikinews has no categorylinks there" in ended.output
-    assert ended.status == 1
-
-
-def test_one_dataset_whose_dumps_are_elsewhere(built: Path, wikinews: Path, tmp_path: Path, wikianchor: Run) -> None:
-    out = Path(shutil.copytree(built, tmp_path / "out"))
-    assert wikianchor("mewsc16", f"--dumps={wikinews}/en*.xml*", f"--output={out}/mewsc16").status == 0
-    ended = wikianchor("verify", out, f"--against={DEMO}", "--rows=50")
+def test_one_dataset_whose_dumps_are_elsewhere(built: Path, tmp_path: Path, wikianchor: Run) -> None:
+    dumps = Path(shutil.copytree(DEMO, tmp_path / "dumps"))
+    for path in dumps.glob("jawiki-*"):
+        path.unlink()
+    ended = wikianchor("verify", built, f"--against={dumps}", "--rows=50")
     assert ended.status == 0, ended.output
     assert "--  no row derived again: none of its dumps is there" in ended.output
-    ended = wikianchor("verify", out, f"--against={tmp_path}", "--rows=50")
+    ended = wikianchor("verify", built, f"--against={tmp_path / 'nothing'}", "--rows=50")
+    assert ended.status == 2
+    (tmp_path / "nothing").mkdir()
+    ended = wikianchor("verify", built, f"--against={tmp_path / 'nothing'}", "--rows=50")
     assert ended.status == 1
     assert "none could be" in ended.output
 

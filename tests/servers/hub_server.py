@@ -79,6 +79,7 @@ class Handler(BaseHTTPRequestHandler):
                     "path": item["path"],
                     "uploadMode": "lfs" if item["path"].endswith(".parquet") else "regular",
                     "shouldIgnore": False,
+                    "oid": server.oid(item["path"]),
                 }
                 for item in json.loads(body)["files"]
             ]
@@ -146,6 +147,13 @@ class HubServer(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def oid(self, name: str) -> str | None:
+        """What the Hub answers about a file before an upload: the hash of its content, None where there is no file."""
+        if name not in self.files:
+            return None
+        entry = self.entry(name)
+        return str(entry.get("lfs", entry)["oid"])
 
     def entry(self, name: str) -> dict[str, Any]:
         """A file as a listing has it."""

@@ -7,11 +7,11 @@ from os.path import basename
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import filesystem
+from wikianchor.pipelines.dataset.entity_labels import LABELLED, entity_labels, labelled
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.dataset.reader import Dataset
 
@@ -66,9 +66,11 @@ class OpenDataset:
         Raises:
             InputError: a file is missing or damaged.
         """
-        resolved = [name for name in _LABELS if columns is not None and name in columns]
-        stored = columns if not resolved else [name for name in [*columns, *_LABELS.values()] if name not in _LABELS]  # type: ignore[misc]
-        labels = self._entity_labels() if resolved else None
+        stored = None if columns is None else list(columns)
+        resolved = [name for name in LABELLED if stored and name in stored and self._lacks(name)]
+        if stored and resolved:
+            stored = [name for name in [*stored, *LABELLED.values()] if name not in resolved]
+        labels = entity_labels(self._dataset) if resolved else None
         for path in self.shards(config) if shards is None else shards:
             if not path.endswith(".parquet"):
                 raise InputError(f"{path}: not Parquet: read it as text, or export with --format=sentence-transformers")
@@ -76,9 +78,11 @@ class OpenDataset:
             try:
                 with pq.ParquetFile(files.open_input_file(inner)) as file:
                     for group in range(file.num_row_groups):
-                        table = file.read_row_group(group, columns=None if stored is None else list(stored))
+                        table = file.read_row_group(group, columns=stored)
                         for name in resolved:
-                            table = table.append_column(name, _labelled(table.column(_LABELS[name]), labels))
+                            table = table.append_column(
+                                name, labelled(table.column(LABELLED[name]).combine_chunks(), labels)
+                            )
                         yield from (table if columns is None else table.select(list(columns))).to_batches()
             except (OSError, pa.ArrowInvalid) as error:
                 line = str(error).splitlines()[0]
@@ -107,34 +111,14 @@ class OpenDataset:
         builder = {"parquet": "parquet", "jsonl.gz": "json", "csv.gz": "csv"}[basename(files[0]).partition(".")[2]]
         return load_dataset(builder, data_files=files, split="train", streaming=streaming)
 
+    def _lacks(self, column: str) -> bool:
+        """Return whether a column is not in the rows, as that of labels is in those of a release."""
+        return all(column not in pq.read_schema(path).names for path in self.shards()[:1])
+
     def _config(self, config: str) -> str:
         if config and config not in self.configs:
             raise InputError(f"{self._dataset.directory}: no table {config!r}: choose of {', '.join(self.configs)}")
         return config or self.configs[0]
-
-    def _entity_labels(self) -> pa.Array:
-        """Return the label of each entity by its dense id, its item where it has none."""
-        columns = [(batch.column("label"), batch.column("qid")) for batch in self.batches("entities")]
-        items = [pc.binary_join_element_wise("Q", pc.cast(qids, pa.string()), "") for _, qids in columns]
-        return pa.concat_arrays(
-            [pc.coalesce(labels, names) for (labels, _), names in zip(columns, items, strict=True)]
-            or [pa.array([], pa.string())]
-        )
-
-
-# Column of labels -> column of dense ids that it is made of.
-_LABELS = {"entity": "entity_id", "hard_negatives": "hard_negative_ids"}
-
-
-def _labelled(ids: pa.ChunkedArray, labels: pa.Array) -> pa.Array:
-    column = ids.combine_chunks()
-    if isinstance(column, pa.ListArray):
-        return pa.ListArray.from_arrays(_offsets(column), labels.take(column.flatten()))
-    return labels.take(column)
-
-
-def _offsets(lists: pa.ListArray) -> pa.Array:
-    return pc.subtract(lists.offsets, lists.offsets[0])
 
 
 def open_dataset(directory: str) -> OpenDataset:

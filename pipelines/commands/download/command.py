@@ -23,7 +23,6 @@ from wikianchor.io.storage import (
     filesystem,
     free_bytes,
     is_local,
-    read_bytes,
     reading,
     replacing,
     writing,
@@ -137,9 +136,11 @@ def _size_and_time(path: str) -> dict[str, Any]:
 
 def read_record(directory: str) -> dict[str, Any]:
     """Return the record of the files in a directory, by name; {} where it is missing or damaged."""
+    files, inner = filesystem(f"{directory}/{RECORD}")
     # The record only saves work: without it every file is hashed again.
-    with suppress(InputError, ValueError, LookupError, TypeError):
-        return dict(json.loads(read_bytes(f"{directory}/{RECORD}"))["files"])
+    missing_or_damaged = suppress(FileNotFoundError, ValueError, LookupError, TypeError)
+    with reading(f"{directory}/{RECORD}"), missing_or_damaged, files.open_input_stream(inner) as stream:
+        return dict(json.loads(stream.read())["files"])
     return {}
 
 

@@ -22,7 +22,6 @@ from wikianchor.pipelines.dataset.inputs import fingerprint
 from wikianchor.pipelines.dataset.integrity import file_problems
 from wikianchor.pipelines.dataset.manifest import manifest_problems
 from wikianchor.pipelines.dataset.reader import Dataset, finished_datasets
-from wikianchor.pipelines.mewsc16.graph import table_of
 from wikianchor.pipelines.wikimedia.inventory import (
     classify_files,
     list_files,
@@ -144,7 +143,9 @@ def _derive_again(
 ) -> tuple[bool, int]:
     """Derive rows of a dataset again; return whether that failed, and the number of rows."""
     if dataset.name not in DERIVED:
-        print(f"  --  rows not derived again: this is done for {', '.join(DERIVED)}")
+        print(
+            f"  --  rows not derived again: this is done for {', '.join(DERIVED)}; wikianchor rebuild makes them again"
+        )
         return False, 0
     by_name = {os.path.basename(path): path for path in dumps}
     digests = {source["path"]: source["sha1"] for source in dataset.manifest["inputs"] if "path" in source}
@@ -178,15 +179,9 @@ def _sources(paths: Sequence[str], dumps: Sequence[str], datasets: Sequence[Data
     pages, wikidata, unread = classify_files(paths)
     if unread:
         raise unread[0]
-    tables: dict[str, dict[str, str]] = {}
-    for path in paths:
-        if path.endswith((".sql", ".sql.gz")):
-            wiki, table = table_of(path)
-            tables.setdefault(wiki, {})[table] = path
     return Sources(
         pages={wiki: newest_dump(files) for wiki, files in pages.items()},
         wikidata=newest_wikidata(wikidata),
         page_props={name: path for path in dumps if (name := page_props_wiki(path)) is not None},
         options={other.wiki: other.options for other in datasets if other.name == "sentences"},
-        tables=tables,
     )

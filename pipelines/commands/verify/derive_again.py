@@ -13,10 +13,8 @@ from functools import partial
 from typing import Any
 
 from wikianchor.pipelines.arrays.sample_rows import sample
-from wikianchor.pipelines.commands.verify.articles import read_articles
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.entities.steps import entity_batch, item_lines, page_props_of
-from wikianchor.pipelines.mewsc16.released import engine_of_options
 from wikianchor.pipelines.sentences.compiled_reader import engine_of
 from wikianchor.pipelines.sentences.wiki import PageRows, Wiki, element_title, open_wiki
 from wikianchor.pipelines.wikimedia.choices import PARSERS, SPLITTERS
@@ -36,14 +34,12 @@ class Sources:
         wikidata: dumps of Wikidata.
         page_props: page_props tables, by wiki.
         options: options of the dataset of sentences, by wiki.
-        tables: SQL tables of categories, by wiki and name.
     """
 
     pages: Mapping[str, Sequence[str]]
     wikidata: Sequence[str]
     page_props: Mapping[str, str]
     options: Mapping[str, Mapping[str, Any]]
-    tables: Mapping[str, Mapping[str, str]]
 
 
 class Again:
@@ -254,27 +250,6 @@ class Again:
                     f"Q{row['entity_qid']}"
                 )
 
-    def mewsc16(self) -> None:
-        """Derive rows of `mewsc16` again."""
-        options = self._dataset.options
-        self.engines = (engine_of_options(options),)
-        inputs = [source["path"] for source in self._dataset.manifest["inputs"]]
-        with_tables = {name.partition("-")[0] for name in inputs if ".sql" in name}
-        for language in options["languages"]:
-            wiki = f"{language.replace('-', '_')}wikinews"
-            tables = self._sources.tables.get(wiki, {})
-            if not (paths := self._dump_of(wiki)):
-                continue
-            if wiki in with_tables and "categorylinks" not in tables:
-                self.skipped.append(f"{wiki} has no categorylinks there")
-                continue
-            wanted = {row["page_id"]: row for row in self._sample(config=language)}
-            for page, derived in read_articles(paths, tables, options, frozenset(wanted)):
-                row = wanted.pop(page)
-                self._compare(f"{wiki} page {page} ({row['title']})", row, derived, "is no candidate, derived again")
-            for page, row in wanted.items():
-                self._compare(f"{wiki} page {page}", row, None)
-
 
 def _targets(row: Mapping[str, Any], sentences: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the targets of the link of a row, in the sentences of its page that have the same text."""
@@ -295,5 +270,6 @@ def _end(title: str, known: Mapping[str, Mapping[str, Any]]) -> str:
     return title
 
 
-# The datasets whose rows can be derived again. A row of the others is a sum over all pages, or the output of a model.
-DERIVED = {"sentences": Again.sentences, "entities": Again.entities, "pairs": Again.pairs, "mewsc16": Again.mewsc16}
+# The datasets whose rows can be derived again. A row of the others follows from all pages, or from a model;
+# `wikianchor rebuild` makes all rows again.
+DERIVED = {"sentences": Again.sentences, "entities": Again.entities, "pairs": Again.pairs}

@@ -22,6 +22,7 @@ from wikianchor import schemas
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import filesystem, reading
 from wikianchor.pipelines.dataset.reader import Dataset, read_batches
+from wikianchor.pipelines.dataset.release import RELEASE
 from wikianchor.pipelines.dataset.split_configs import split_of
 from wikianchor.pipelines.dataset.text_part_reader import read_text_batches
 from wikianchor.pipelines.export.text_index import text_keys
@@ -44,6 +45,8 @@ def schema_of(dataset: Dataset, config: str) -> pa.Schema | None:
     name, config = dataset.name, split_of(config)[0]
     if (name, config) == ("export", "export"):
         return export.rows_schema(int(dataset.options["negatives"]))
+    if name == "pairs" and config != "entities" and RELEASE in dataset.manifest:
+        return pairs.PUBLISHED
     return _schemas().get(f"{name}.{config}") or _schemas().get(config) or _schemas().get(name)
 
 

@@ -1,0 +1,1 @@
+"""`wikianchor rebuild`: a dataset once more, from what its manifest says."""

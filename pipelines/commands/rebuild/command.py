@@ -1,0 +1,197 @@
+"""`wikianchor rebuild DIR --dumps=PATHS --output=DIR`: make a dataset again from its manifest, and compare every byte.
+
+Each stage runs in its own process, by the command line that its options in the manifest stand for.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from wikianchor.io.errors import InputError
+from wikianchor.io.manifests import MANIFEST
+from wikianchor.io.options import declared
+from wikianchor.io.storage import sha1
+from wikianchor.pipelines.commands.rebuild.options import RebuildOptions
+from wikianchor.pipelines.commands.release.command import call
+from wikianchor.pipelines.dataset.changes import difference
+from wikianchor.pipelines.dataset.manifest import read_manifest
+from wikianchor.pipelines.dataset.provenance import stages_of
+from wikianchor.pipelines.dataset.reader import Dataset
+from wikianchor.pipelines.dataset.release import RELEASE, make_release
+from wikianchor.pipelines.engine.stage import made_with
+from wikianchor.pipelines.entities.options import EntitiesOptions
+from wikianchor.pipelines.export.options import ExportOptions
+from wikianchor.pipelines.interlanguage.options import InterlanguageOptions
+from wikianchor.pipelines.japanese.corpus.options import CorpusOptions
+from wikianchor.pipelines.mentions.options import MentionsOptions
+from wikianchor.pipelines.mewsc16.options import Mewsc16Options
+from wikianchor.pipelines.mewsc16.topic_map import OF_RELEASED, load_topics
+from wikianchor.pipelines.pairs.options import PairsOptions
+from wikianchor.pipelines.sentences.options import SentencesOptions
+from wikianchor.pipelines.templates.options import TemplatesOptions
+from wikianchor.pipelines.wikimedia.excluded_pages import NO_PAGES
+from wikianchor.pipelines.wikimedia.inventory import list_files
+
+# By dataset: the options of its command, and the flags of the files that it reads: SQL tables, and all others.
+COMMANDS: Mapping[str, tuple[type, str, str]] = {
+    "sentences": (SentencesOptions, "", "dumps"),
+    "templates": (TemplatesOptions, "", "dumps"),
+    "entities": (EntitiesOptions, "page_props", "wikidata"),
+    "mewsc16": (Mewsc16Options, "sql", "dumps"),
+    "corpus": (CorpusOptions, "", "input"),
+    "pairs": (PairsOptions, "", ""),
+    "export": (ExportOptions, "", ""),
+    "mentions": (MentionsOptions, "", ""),
+    "interlanguage": (InterlanguageOptions, "", ""),
+}
+# Python versions by their Unicode tables.
+PYTHONS = {"13.0.0": "3.10", "14.0.0": "3.11", "15.0.0": "3.12", "15.1.0": "3.13", "16.0.0": "3.14"}
+
+
+def run(config: RebuildOptions, beam_args: Sequence[str]) -> None:
+    """Make a dataset again.
+
+    Raises:
+        InputError: there is no manifest, other rules or versions made it, a dump is missing, or a byte differs.
+    """
+    manifest = read_manifest(config.directory)
+    if manifest is None:
+        raise InputError(f"{config.directory}: no {MANIFEST} here: name a dataset, or where its manifest is")
+    stages = stages_of(manifest)
+    for stage in stages:
+        check_versions(config.directory, stage)
+    files = {os.path.basename(path): path for path in list_files(config.dumps)}
+    commands = [command_of(stage, files, config.output) for stage in stages]
+    for command in commands:
+        print(f"wikianchor {shlex.join([*command, *beam_args])}", flush=True)
+    if config.dry_run:
+        return
+    check_dumps(stages, files)
+    for command in commands:
+        if status := call([*command, *beam_args]):
+            raise InputError(
+                f"{command[0]}: failed with exit status {status}, see above: the same command goes on there"
+            )
+    output = output_of(stages[-1], config.output)
+    rebuilt = Dataset(output, read_manifest(output) or {})
+    if release := manifest.get(RELEASE):
+        rebuilt = make_release(rebuilt, f"{config.output}/release", release["by_language"], url="", date="")
+    problems = list(differences(manifest["configs"], rebuilt.configs))
+    print("".join(f"differs: {problem}\n" for problem in problems), end="")
+    if problems:
+        raise InputError(f"{rebuilt.directory}: {len(problems)} files differ from {config.directory}: see above")
+    print(f"the same to the byte: {len(rebuilt.entries())} files in {rebuilt.directory}")
+
+
+def check_versions(directory: str, stage: Mapping[str, Any]) -> None:
+    """Check that this program makes the bytes that a stage has made.
+
+    Raises:
+        InputError: other rules or versions made them.
+    """
+    name, maker = stage["dataset"], stage["made_with"] or {}
+    if name not in COMMANDS:
+        raise InputError(f"{directory}: {name} is made by a model too, and is not made again")
+    if not (change := difference({"dataset": name, "made_with": maker}, {"made_with": made_with(name)})):
+        return
+    unicode = maker.get("unicode", "unknown")
+    raise InputError(
+        f"{directory}: {name}: {change}: install what made it: wikianchor {maker.get('wikianchor', 'unknown')} and "
+        f"pyarrow {maker.get('pyarrow', 'unknown')}, on Python {PYTHONS.get(unicode, '?')}, which has Unicode {unicode}"
+    )
+
+
+def output_of(stage: Mapping[str, Any], output: str) -> str:
+    """Return the directory of the dataset of a stage, in the layout of a build."""
+    wiki = stage["options"].get("wiki")
+    return f"{output}/{stage['dataset']}/{wiki}" if wiki else f"{output}/{stage['dataset']}"
+
+
+def command_of(stage: Mapping[str, Any], files: Mapping[str, str], output: str) -> list[str]:
+    """Return the command line of a stage, after `wikianchor`.
+
+    Args:
+        stage: as `stages_of` returns it.
+        files: paths of dumps, by name.
+        output: the directory of all datasets.
+
+    Raises:
+        InputError: a file is missing, or an option was a file that the manifest does not name.
+    """
+    name, options = stage["dataset"], stage["options"]
+    cls, tables, others = COMMANDS[name]
+    command = [name]
+    paths = [_path(source["path"], files) for source in stage["inputs"] if "path" in source]
+    given: dict[str, list[str]] = {}
+    for path in paths:
+        given.setdefault(tables if ".sql" in path else others, []).append(path)
+    for dataset in dict.fromkeys(source["dataset"] for source in stage["inputs"] if "dataset" in source):
+        given.setdefault("input" if name == "corpus" else dataset, []).append(f"{output}/{dataset}")
+    command += [f"--{flag}={','.join(values)}" for flag, values in given.items()]
+    command.append(f"--output={output_of(stage, output)}")
+    for option in declared(cls):
+        value = _value(option.name, options, files) if option.name in options else None
+        default = list(option.default) if isinstance(option.default, tuple) else option.default
+        if value is not None and value != default:
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            command.append(option.written(value) if isinstance(value, bool) else f"--{option.flag}={text}")
+    return command
+
+
+def _value(name: str, options: Mapping[str, Any], files: Mapping[str, str]) -> Any:
+    """Return the value of an option; None where the option is not to be given.
+
+    Raises:
+        InputError: it was a file that the manifest does not name.
+    """
+    value = options[name]
+    if name == "exclude_text":
+        return [_path(text.rsplit(" ", 1)[0], files) for text in value]
+    is_known = {
+        "exclude_pages": lambda: value == NO_PAGES.digest(),
+        "topics": lambda: _topics(options) == value,
+    }
+    if name not in is_known:
+        return value
+    if not is_known[name]():
+        raise InputError(f"--{name} was a file of whoever made the dataset: ask for it, and run the commands by hand")
+    return None
+
+
+def _topics(options: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    topics = load_topics(None, OF_RELEASED if "old_map" in options["faults"] else None)
+    return {language: dict(sorted(topics[language].items())) for language in options["languages"] if language in topics}
+
+
+def _path(name: str, files: Mapping[str, str]) -> str:
+    if name not in files:
+        raise InputError(f"--dumps: has no {name}, which the dataset was made from: fetch it, see its card")
+    return files[name]
+
+
+def check_dumps(stages: Sequence[Mapping[str, Any]], files: Mapping[str, str]) -> None:
+    """Check that the files are those that the stages read.
+
+    Raises:
+        InputError: one has other bytes.
+    """
+    texts = [text.rsplit(" ", 1) for stage in stages for text in stage["options"].get("exclude_text") or ()]
+    sources = [source for stage in stages for source in stage["inputs"] if "path" in source]
+    digests = dict(texts) | {source["path"]: source["sha1"] for source in sources}
+    for name, digest in digests.items():
+        if sha1(files[name]) != digest:
+            raise InputError(f"{files[name]}: has other bytes than the file of that name had: its sha1 was {digest}")
+
+
+def differences(wanted: Mapping[str, Any], configs: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the files that only one of two datasets has, by name and sha256."""
+    old, new = (
+        {shard["path"]: shard["sha256"] for config in dataset.values() for shard in config["shards"]}
+        for dataset in (wanted, configs)
+    )
+    for path in sorted(old.keys() | new.keys()):
+        if old.get(path) != new.get(path):
+            yield f"{path}: its sha256 is {new.get(path, 'missing')}, the manifest says {old.get(path, 'nothing')}"
