@@ -42,7 +42,7 @@ from wikianchor.schemas import pairs
 
 # Name of the workspace of a release; an interrupted release is not continued, because a new one is cheap.
 WORK = "release"
-# The key of releases in their manifests.
+# The key of releases in their manifests: the version that made it.
 RELEASE = "release"
 # Rows of a shard that is written once more, and of the card.
 ROWS_PER_SHARD, EXAMPLES = 250_000, 3
@@ -50,13 +50,12 @@ ROWS_PER_SHARD, EXAMPLES = 250_000, 3
 BY_WIKI = ("pairs", "sentences", "mentions")
 
 
-def make_release(dataset: Dataset, output: str, by_language: bool, url: str, date: str) -> Dataset:
+def make_release(dataset: Dataset, output: str, url: str, date: str) -> Dataset:
     """Write a release of a dataset, unless it exists already.
 
     Args:
         dataset: a local dataset.
         output: directory of the release.
-        by_language: whether each language becomes a config.
         url: where the dataset is published, for its description.
         date: the date of publication, YYYY-MM-DD.
 
@@ -69,7 +68,7 @@ def make_release(dataset: Dataset, output: str, by_language: bool, url: str, dat
             f"{dataset.directory}/{other}: a release is Parquet: export with --format=sentence-transformers"
         )
     made_by = program_version()
-    recipe = {"manifest": dataset.manifest, "by_language": by_language, "url": url, "made_by": made_by}
+    recipe = {"manifest": dataset.manifest, "url": url, "made_by": made_by}
     if (done := _done(output, recipe)) is not None:
         return done
     with suppress(FileNotFoundError):
@@ -88,11 +87,11 @@ def make_release(dataset: Dataset, output: str, by_language: bool, url: str, dat
                     for order, shard in enumerate(config["shards"])
                 ]
         languages: dict[str, str] = {}
-        if by_language and dataset.name in BY_WIKI:
+        if dataset.name in BY_WIKI:
             languages, more = _language_parts(dataset, dataset.name, output, labels)
             parts += more
         head = {key: value for key, value in dataset.manifest.items() if key != "configs"}
-        head[RELEASE] = {"by_language": by_language, "made_by": made_by}
+        head[RELEASE] = made_by
         if languages:
             head["languages"] = languages
         manifest = commit(output, f"{output}/{UNFINISHED}/{WORK}", parts, head)

@@ -69,7 +69,7 @@ def dataset_release(config: PublishOptions) -> list[str]:
 
     def make() -> Dataset:
         dataset = sound_dataset(config.directory, "build it again")
-        make_release(dataset, config.release, config.by_language, address, today)
+        make_release(dataset, config.release, address, today)
         return sound_dataset(config.release, "remove the directory of the release and run the same command again")
 
     release = read_dataset(make, config.directory)

@@ -32,9 +32,6 @@ class PublishOptions(DryRun, Target):
         unset="that of the dataset or the model, -release",
         parse=without_slash,
     )
-    by_language: bool = option(
-        default=True, help="add a config for each language; rows of a shuffled dataset are written once more for that"
-    )
     license: str = option("", help="licence of a model, by its name on the Hub", unset="as its card says")
     datasets: tuple[str, ...] = option((), metavar="NAMES", help="what a model was trained on: user/name on the Hub")
     scores: str = option(

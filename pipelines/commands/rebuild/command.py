@@ -6,13 +6,14 @@ Each stage runs in its own process, by the command line that its options in the 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.manifests import MANIFEST
-from wikianchor.io.options import declared
+from wikianchor.io.options import Option, declared
 from wikianchor.io.storage import sha1
 from wikianchor.pipelines.commands.rebuild.options import RebuildOptions
 from wikianchor.pipelines.commands.release.command import call
@@ -32,7 +33,6 @@ from wikianchor.pipelines.mewsc16.topic_map import OF_RELEASED, load_topics
 from wikianchor.pipelines.pairs.options import PairsOptions
 from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.templates.options import TemplatesOptions
-from wikianchor.pipelines.wikimedia.excluded_pages import NO_PAGES
 from wikianchor.pipelines.wikimedia.inventory import list_files
 
 # By dataset: the options of its command, and the flags of the files that it reads: SQL tables, and all others.
@@ -47,6 +47,8 @@ COMMANDS: Mapping[str, tuple[type, str, str]] = {
     "mentions": (MentionsOptions, "", ""),
     "interlanguage": (InterlanguageOptions, "", ""),
 }
+# A file as an option of a manifest names it.
+_FILE = re.compile(r"(?P<name>.+) (?P<sha1>[0-9a-f]{40})")
 # Python versions by their Unicode tables.
 PYTHONS = {"13.0.0": "3.10", "14.0.0": "3.11", "15.0.0": "3.12", "15.1.0": "3.13", "16.0.0": "3.14"}
 
@@ -77,8 +79,8 @@ def run(config: RebuildOptions, beam_args: Sequence[str]) -> None:
             )
     output = output_of(stages[-1], config.output)
     rebuilt = Dataset(output, read_manifest(output) or {})
-    if release := manifest.get(RELEASE):
-        rebuilt = make_release(rebuilt, f"{config.output}/release", release["by_language"], url="", date="")
+    if RELEASE in manifest:
+        rebuilt = make_release(rebuilt, f"{config.output}/release", url=f"{config.output}/release", date="")
     problems = list(differences(manifest["configs"], rebuilt.configs))
     print("".join(f"differs: {problem}\n" for problem in problems), end="")
     if problems:
@@ -133,7 +135,7 @@ def command_of(stage: Mapping[str, Any], files: Mapping[str, str], output: str) 
     command += [f"--{flag}={','.join(values)}" for flag, values in given.items()]
     command.append(f"--output={output_of(stage, output)}")
     for option in declared(cls):
-        value = _value(option.name, options, files) if option.name in options else None
+        value = _value(option, options, files) if option.name in options else None
         default = list(option.default) if isinstance(option.default, tuple) else option.default
         if value is not None and value != default:
             text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -141,29 +143,34 @@ def command_of(stage: Mapping[str, Any], files: Mapping[str, str], output: str) 
     return command
 
 
-def _value(name: str, options: Mapping[str, Any], files: Mapping[str, str]) -> Any:
-    """Return the value of an option; None where the option is not to be given.
+def _value(option: Option, options: Mapping[str, Any], files: Mapping[str, str]) -> Any:
+    """Return the value of an option; None where it is not to be given.
 
     Raises:
         InputError: it was a file that the manifest does not name.
     """
-    value = options[name]
-    if name == "exclude_text":
-        return [_path(text.rsplit(" ", 1)[0], files) for text in value]
-    is_known = {
-        "exclude_pages": lambda: value == NO_PAGES.digest(),
-        "topics": lambda: _topics(options) == value,
-    }
-    if name not in is_known:
+    value = options[option.name]
+    if names := _files_named(value):
+        return [_path(name, files) for name in names]
+    if option.recorded or option.parse:
         return value
-    if not is_known[name]():
-        raise InputError(f"--{name} was a file of whoever made the dataset: ask for it, and run the commands by hand")
+    # What was in a file, in place of its path.
+    if value and value != _topics(options):
+        raise InputError(f"--{option.flag} was a file of whoever made the dataset: ask for it, and build by hand")
     return None
 
 
+def _files_named(value: Any) -> dict[str, str]:
+    """Return the sha1 of each file in the value of an option, by name; {} where it is no list of files."""
+    matches = [_FILE.fullmatch(str(text)) for text in value] if isinstance(value, list) else []
+    return {match["name"]: match["sha1"] for match in matches if match}
+
+
 def _topics(options: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    topics = load_topics(None, OF_RELEASED if "old_map" in options["faults"] else None)
-    return {language: dict(sorted(topics[language].items())) for language in options["languages"] if language in topics}
+    """Return the topic map of mewsc16 that is used without --topics."""
+    topics = load_topics(None, OF_RELEASED if "old_map" in options.get("faults", ()) else None)
+    languages = options.get("languages", ())
+    return {language: dict(sorted(topics[language].items())) for language in languages if language in topics}
 
 
 def _path(name: str, files: Mapping[str, str]) -> str:
@@ -178,9 +185,11 @@ def check_dumps(stages: Sequence[Mapping[str, Any]], files: Mapping[str, str]) -
     Raises:
         InputError: one has other bytes.
     """
-    texts = [text.rsplit(" ", 1) for stage in stages for text in stage["options"].get("exclude_text") or ()]
     sources = [source for stage in stages for source in stage["inputs"] if "path" in source]
-    digests = dict(texts) | {source["path"]: source["sha1"] for source in sources}
+    digests = {source["path"]: source["sha1"] for source in sources}
+    for stage in stages:
+        for value in stage["options"].values():
+            digests |= _files_named(value)
     for name, digest in digests.items():
         if sha1(files[name]) != digest:
             raise InputError(f"{files[name]}: has other bytes than the file of that name had: its sha1 was {digest}")
