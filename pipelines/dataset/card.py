@@ -6,13 +6,15 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from wikianchor.io.hub import hub_languages
 from wikianchor.io.markdown import markdown_table
-from wikianchor.pipelines.dataset.provenance import dumps_of
+from wikianchor.pipelines.dataset.provenance import dumps_of, install_line
+from wikianchor.pipelines.dataset.reasons import reason
 from wikianchor.pipelines.dataset.split_configs import split_config, split_of
 from wikianchor.schemas import mewsc16
 from wikianchor.schemas.pairs import SPLITS
@@ -55,7 +57,7 @@ _PAPERS = {"mentions": "m-boe", "interlanguage": "m-boe", "corpus": "sdjc", "neg
 def card(
     manifest: Mapping[str, Any],
     directory: str = "DIR",
-    schemas: Mapping[str, pa.Schema] | None = None,
+    schemas: Mapping[str, pa.Schema] = MappingProxyType({}),
     rows: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """Return the card as Markdown with its YAML head (https://huggingface.co/docs/hub/datasets-manual-configuration).
@@ -68,7 +70,12 @@ def card(
     """
     name = manifest["dataset"]
     origin = {"directory": directory, "dumps": dumps_of(manifest), "paper": _PAPERS.get(name, "ease")}
-    origin |= {"download": _download(name, origin["dumps"]), "made_with": manifest.get("made_with", {})}
+    made_with = manifest.get("made_with", {})
+    origin |= {
+        "download": _download(name, origin["dumps"]),
+        "made_with": made_with,
+        "install": install_line(made_with),
+    }
     if name == "mewsc16":
         return _mewsc16_card(manifest, origin)
     configs, languages = manifest["configs"], manifest.get("languages", {})
@@ -91,9 +98,7 @@ def card(
         example=next(iter((*languages, *directories)), ""),
         # The configs of languages have the columns of the main one.
         columns={
-            config: _columns(schema)
-            for config, schema in (schemas or {}).items()
-            if split_of(config)[0] not in languages
+            config: _columns(schemas[config]) for config in directories if config in schemas and config not in languages
         },
         rows=[json.dumps(row, ensure_ascii=False, indent=1, default=str) for row in rows],
         statistics=_statistics(manifest),
@@ -102,10 +107,18 @@ def card(
 
 def _columns(schema: pa.Schema) -> str:
     rows = [
-        [f"`{column.name}`", column.type, (column.metadata or {}).get(b"description", b"").decode()]
+        [
+            f"`{column.name}`",
+            _LIST.sub(r"list of \1", str(column.type)),
+            (column.metadata or {}).get(b"description", b"").decode(),
+        ]
         for column in schema
     ]
     return markdown_table(["column", "type", "meaning"], rows, numbers=False)
+
+
+# A list type in the words of Arrow.
+_LIST = re.compile(r"list<element: (\w+).*>")
 
 
 def _statistics(manifest: Mapping[str, Any]) -> str:
@@ -124,7 +137,8 @@ def _statistics(manifest: Mapping[str, Any]) -> str:
     if not names:
         return ""
     rows = [[wiki, *(f"{of_wiki.get(bucket, 0):,}" for bucket in names)] for wiki, of_wiki in sorted(counts.items())]
-    return markdown_table(["wiki", *names], rows)
+    meanings = [f"- `{bucket}`: {meaning}" for bucket in names if (meaning := reason(bucket)) and bucket != "kept"]
+    return "\n".join([markdown_table(["wiki", *names], rows), *(["", *meanings] if meanings else [])])
 
 
 _KEPT = (("pages", "articles"), ("sentences", "kept"), ("links", "kept"))

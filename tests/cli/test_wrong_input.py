@@ -314,6 +314,12 @@ wikianchor publish out/pairs --to=hf://name --release=release
   2 --to=hf://name: write it like hf://user/name, the name of a dataset
 wikianchor publish out/pairs --to=hf://user/name --release=release
   1 hf://user/name: the Hub cannot be reached (OfflineModeIsEnabled): run the same command again to go on
+wikianchor rebuild empty --dumps=dumps --output=new
+  1 empty: no manifest.json here: name a dataset, or where its manifest is
+wikianchor rebuild out/pairs --dumps=empty --output=new
+  1 --dumps: has no ..., which the dataset was made from: fetch it, see its card
+wikianchor rebuild out/pairs --dumps=dumps --output=out
+  2 --output=out holds the dataset itself: name another directory
 wikianchor report nowhere
   1 nowhere: no finished dataset here (no manifest.json): run its stage to the end
 wikianchor report s3:///a

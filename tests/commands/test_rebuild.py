@@ -91,7 +91,8 @@ def test_what_is_wrong(seen: Path, dumps: Path, tmp_path: Path, wikianchor: Run)
     versions = {"wikianchor": "0.1.0", "pyarrow": "21.0.0", "unicode": "15.0.0"}
     change(seen, lambda manifest: manifest["made_of"][0]["made_with"].update(versions))
     assert said("--dry_run").endswith(
-        ": install what made it: wikianchor 0.1.0 and pyarrow 21.0.0, on Python 3.12, which has Unicode 15.0.0"
+        ": install what made it: pip install 'wikianchor==0.1.0' 'pyarrow==21.0.0'  "
+        "# on Python 3.12, which has Unicode 15.0.0"
     )
     assert wikianchor("rebuild", tmp_path, f"--dumps={dumps}", f"--output={tmp_path}/out").status == 1
     assert wikianchor("rebuild", seen, f"--dumps={dumps}", f"--output={tmp_path}").status == 2

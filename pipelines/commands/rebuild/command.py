@@ -19,7 +19,7 @@ from wikianchor.pipelines.commands.rebuild.options import RebuildOptions
 from wikianchor.pipelines.commands.release.command import call
 from wikianchor.pipelines.dataset.changes import difference
 from wikianchor.pipelines.dataset.manifest import read_manifest
-from wikianchor.pipelines.dataset.provenance import stages_of
+from wikianchor.pipelines.dataset.provenance import install_line, stages_of
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.release import RELEASE, make_release
 from wikianchor.pipelines.engine.stage import made_with
@@ -49,8 +49,6 @@ COMMANDS: Mapping[str, tuple[type, str, str]] = {
 }
 # A file as an option of a manifest names it.
 _FILE = re.compile(r"(?P<name>.+) (?P<sha1>[0-9a-f]{40})")
-# Python versions by their Unicode tables.
-PYTHONS = {"13.0.0": "3.10", "14.0.0": "3.11", "15.0.0": "3.12", "15.1.0": "3.13", "16.0.0": "3.14"}
 
 
 def run(config: RebuildOptions, beam_args: Sequence[str]) -> None:
@@ -99,11 +97,7 @@ def check_versions(directory: str, stage: Mapping[str, Any]) -> None:
         raise InputError(f"{directory}: {name} is made by a model too, and is not made again")
     if not (change := difference({"dataset": name, "made_with": maker}, {"made_with": made_with(name)})):
         return
-    unicode = maker.get("unicode", "unknown")
-    raise InputError(
-        f"{directory}: {name}: {change}: install what made it: wikianchor {maker.get('wikianchor', 'unknown')} and "
-        f"pyarrow {maker.get('pyarrow', 'unknown')}, on Python {PYTHONS.get(unicode, '?')}, which has Unicode {unicode}"
-    )
+    raise InputError(f"{directory}: {name}: {change}: install what made it: {install_line(maker)}")
 
 
 def output_of(stage: Mapping[str, Any], output: str) -> str:

@@ -166,6 +166,7 @@ def _provenance(dataset: Dataset) -> list[tuple[str, str]]:
         ("schema", manifest["schema_version"]),
         ("made with", ", ".join(f"{name} {version}" for name, version in made_with)),
         *((f"input {number}", _input(source)) for number, source in enumerate(manifest["inputs"], 1)),
+        *((f"dump {number}", _input(source)) for number, source in enumerate(manifest.get("dumps", ()), 1)),
         *((f"--{name}", json.dumps(value, ensure_ascii=False)) for name, value in sorted(manifest["options"].items())),
     ]
 
