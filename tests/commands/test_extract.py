@@ -261,14 +261,14 @@ LINE = {"title": "A", "text": "a"}
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (b'{"title": "A", "text": "a"}\nnonsense', "line 2: not JSON"),
-        (b'{"title": "A", "text": "\xff"}', "line 1: not JSON"),
-        (b'{"title": "A", "text": "\\ud800"}', "line 1: not JSON"),
-        ([LINE, ["A", "a"]], "line 2: no JSON object"),
-        ([{"text": "a"}], 'line 1: "title" is missing'),
-        ([{"title": "A"}], 'line 1: "text" is missing'),
-        ([{"title": "A", "text": None}], 'line 1: "text" is no string'),
-        ([{"title": 5, "text": "a"}], 'line 1: "title" is no string'),
+        (b'{"title": "A", "text": "a"}\nnonsense', "line 2: no page (JSON is malformed"),
+        (b'{"title": "A", "text": "\xff"}', "line 1: no page ('utf-8' codec can't decode"),
+        (b'{"title": "A", "text": "\\ud800"}', "line 1: no page (Input data was truncated"),
+        ([LINE, ["A", "a"]], "line 2: no page (Expected `object`, got `array`"),
+        ([{"text": "a"}], "line 1: no page (Object missing required field `title`"),
+        ([{"title": "A"}], "line 1: no page (Object missing required field `text`"),
+        ([{"title": "A", "text": None}], "line 1: no page (Expected `str`, got `null` - at `$.text`"),
+        ([{"title": 5, "text": "a"}], "line 1: no page (Expected `str`, got `int` - at `$.title`"),
     ],
 )
 def test_a_line_that_is_no_page(given: object, words: str) -> None:

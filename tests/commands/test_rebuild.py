@@ -113,6 +113,22 @@ def test_a_manifest_names_every_dump_and_every_stage(built: Path) -> None:
     assert "made_of" not in pairs["inputs"][0]
 
 
+def test_what_is_made_of_a_build_is_made_again(built: Path, dumps: Path, tmp_path: Path, wikianchor: Run) -> None:
+    out, rebuilt = built / "out", tmp_path / "rebuilt"
+    sources = (f"--sentences={out}/sentences", f"--entities={out}/entities")
+    for name, flags in {
+        "export": (f"--pairs={out}/pairs", "--anchor=title", "--positive=lead", "--format=csv", "--max_per_positive=3"),
+        "mentions": (*sources, "--commonness=0.125", "--regions=lead,table"),
+        "interlanguage": sources,
+        "templates": (f"--dumps={DEMO}/enwiki-20260101-pages-articles-multistream.xml.bz2",),
+    }.items():
+        made = wikianchor(name, *flags, f"--output={tmp_path}/{name}", "--workers=1")
+        assert made.status == 0, made.said
+        ended = wikianchor("rebuild", tmp_path / name, f"--dumps={dumps}", f"--output={rebuilt}", "--workers=1")
+        assert ended.status == 0, ended.said
+        assert "the same to the byte: " in ended.output
+
+
 def test_stages_of_other_datasets() -> None:
     files = {name: f"dumps/{name}" for name in ("enwikinews.xml.bz2", "enwikinews-categorylinks.sql.gz", "clinic.txt")}
     news = {

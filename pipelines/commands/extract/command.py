@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import orjson
 
 from wikianchor.io.errors import InputError, UsageError
@@ -134,20 +135,21 @@ def extracted(lines: Iterable[bytes], reader: PageExtractor) -> Iterator[bytes]:
             yield printable_json(orjson.dumps(reader.shown(title, text)).decode()).encode() + b"\n"
 
 
+class _Line(msgspec.Struct):
+    """A line of input."""
+
+    title: str
+    text: str
+
+
 def _read_line(line: bytes, number: int) -> tuple[str, str]:
     try:
-        page = orjson.loads(line)
+        page = msgspec.json.decode(line, type=_Line)
     except ValueError as error:
-        problem = f"not JSON ({error})"
-    else:
-        if not isinstance(page, dict):
-            problem = "no JSON object"
-        else:
-            missing = [name for name in ("title", "text") if not isinstance(page.get(name), str)]
-            if not missing:
-                return page["title"], page["text"].encode().translate(None, CONTROLS).decode()
-            problem = f'"{missing[0]}" is {"no string" if missing[0] in page else "missing"}'
-    raise InputError(f'standard input, line {number}: {problem}: each line has to be {{"title": "...", "text": "..."}}')
+        raise InputError(
+            f'standard input, line {number}: no page ({error}): each line has to be {{"title": "...", "text": "..."}}'
+        ) from error
+    return page.title, page.text.encode().translate(None, CONTROLS).decode()
 
 
 class PageExtractor:
