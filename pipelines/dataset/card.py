@@ -69,10 +69,12 @@ def card(
         rows: some rows of the main config, in the card of a release.
     """
     name = manifest["dataset"]
-    origin = {"directory": directory, "dumps": dumps_of(manifest), "paper": _PAPERS.get(name, "ease")}
-    made_with = manifest.get("made_with", {})
-    origin |= {
-        "download": _download(name, origin["dumps"]),
+    dumps, made_with = dumps_of(manifest), manifest.get("made_with", {})
+    origin = {
+        "directory": directory,
+        "dumps": dumps,
+        "paper": _PAPERS.get(name, "ease"),
+        "download": _download(name, dumps),
         "made_with": made_with,
         "install": install_line(made_with),
     }

@@ -94,6 +94,8 @@ def test_what_is_wrong(seen: Path, dumps: Path, tmp_path: Path, wikianchor: Run)
         ": install what made it: pip install 'wikianchor==0.1.0' 'pyarrow==21.0.0'  "
         "# on Python 3.12, which has Unicode 15.0.0"
     )
+    change(seen, lambda manifest: manifest.pop("made_of"))
+    assert "an older version wrote it, without what entities was made of" in said()
     assert wikianchor("rebuild", tmp_path, f"--dumps={dumps}", f"--output={tmp_path}/out").status == 1
     assert wikianchor("rebuild", seen, f"--dumps={dumps}", f"--output={tmp_path}").status == 2
 

@@ -61,8 +61,13 @@ def run(config: RebuildOptions, beam_args: Sequence[str]) -> None:
     if manifest is None:
         raise InputError(f"{config.directory}: no {MANIFEST} here: name a dataset, or where its manifest is")
     stages = stages_of(manifest)
+    made = {stage["dataset"] for stage in stages}
     for stage in stages:
         check_versions(config.directory, stage)
+        if lacking := {source.get("dataset", stage["dataset"]) for source in stage["inputs"]} - made:
+            raise InputError(
+                f"{config.directory}/{MANIFEST}: an older version wrote it, without what {min(lacking)} was made of"
+            )
     files = {os.path.basename(path): path for path in list_files(config.dumps)}
     commands = [command_of(stage, files, config.output) for stage in stages]
     for command in commands:
