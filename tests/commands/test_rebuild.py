@@ -50,6 +50,7 @@ def change(directory: Path, edit: Callable[[dict[str, Any]], object]) -> None:
     (directory / "manifest.json").write_text(json.dumps(manifest))
 
 
+@pytest.mark.slow
 def test_a_release_is_made_again_to_the_byte(seen: Path, dumps: Path, tmp_path: Path, wikianchor: Run) -> None:
     flags = (seen, f"--dumps={dumps}", f"--output={tmp_path}/rebuilt", "--workers=1")
     ended = wikianchor("rebuild", *flags)
@@ -115,6 +116,7 @@ def test_a_manifest_names_every_dump_and_every_stage(built: Path) -> None:
     assert "made_of" not in pairs["inputs"][0]
 
 
+@pytest.mark.slow
 def test_what_is_made_of_a_build_is_made_again(built: Path, dumps: Path, tmp_path: Path, wikianchor: Run) -> None:
     out, rebuilt = built / "out", tmp_path / "rebuilt"
     sources = (f"--sentences={out}/sentences", f"--entities={out}/entities")
