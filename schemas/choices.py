@@ -2,14 +2,24 @@
 
 # Texts of an entity that `entities` can keep.
 TEXTS = ("labels", "descriptions", "aliases")
-# Formats of `export`, its anchors, the kinds of text that stand for an entity there, and the languages of positives.
+# Formats of `export`, and the languages of its positives.
 FORMATS = ("sentence-transformers", "jsonl", "csv")
-ANCHORS = ("sentence", "title", "lead")
-POSITIVES = ("lead", "sentence", "label", "description", "alias")
-NEGATIVES = ("lead", "sentence", "label", "description")
 LANGUAGES = ("same", "other", "any")
-# Texts of Wikipedia; others are of Wikidata.
-OF_PAGES = ("sentence", "lead", "title")
+# By kind of the rows of `export`, what anchor, positive and negatives are; see `pipelines.export.texts`.
+KINDS = {
+    "lead": ("sentence", "lead", "lead"),
+    "title-lead": ("title", "lead", "lead"),
+    "neighbour": ("adjacent", "next", "next"),
+    "cross-lingual-lead": ("lead", "lead", "lead"),
+    "mention": ("sentence", "sentence", "sentence"),
+    "first-sentence": ("first", "title", "title"),
+    "label": ("sentence", "label", "label"),
+    "description": ("sentence", "description", "description"),
+    # An entity has more aliases than labels.
+    "alias": ("sentence", "alias", "label"),
+}
+# Texts of Wikidata; others are of Wikipedia.
+OF_WIKIDATA = ("label", "description", "alias")
 
 # Parts of a page: of sentences; beside the text (cells of tables, captions); of all text that is no sentence of prose
 # (`fragments`).

@@ -1,4 +1,8 @@
-"""`export`: (anchor, positive, negatives) as text, for sentence-transformers; `sources`: the origin of each row."""
+"""`export`: (anchor, positive, negatives) as text, for sentence-transformers; `sources`: the origin of each row.
+
+All kinds of rows (`--kind`) have these columns. `wikianchor score` reads them, so their names and their order stay: a
+change of them raises the major version.
+"""
 
 import pyarrow as pa
 
@@ -17,8 +21,8 @@ def rows_schema(negatives: int) -> pa.Schema:
         "export",
         VERSION,
         [
-            field("anchor", pa.string(), "The sentence; or the title or the lead of the entity's page (--anchor)."),
-            field("positive", pa.string(), "A text of the entity: the lead of its page, or another (--positive)."),
+            field("anchor", pa.string(), "A sentence that links to the entity, or a text of its page (--kind)."),
+            field("positive", pa.string(), "A text of the entity: the lead of its page, or another (--kind)."),
             *columns,
         ],
     )
@@ -33,7 +37,10 @@ SOURCES = schema(
         field("page_id", pa.int64(), "Id of the anchor's page."),
         field("rev_id", pa.int64(), "Id of the revision that was read."),
         field(
-            "title", pa.string(), "Title of the anchor's page, for attribution; null if it is a lead.", nullable=True
+            "title",
+            pa.string(),
+            "Title of the anchor's page; null if that is the entity's own.",
+            nullable=True,
         ),
         field("positive_wiki", pa.string(), "Wiki of the positive; null if it is a text of Wikidata.", nullable=True),
         field("positive_page_id", pa.int64(), "Id of the positive's page; null likewise.", nullable=True),

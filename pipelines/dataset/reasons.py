@@ -48,9 +48,9 @@ REASONS = {
     "duplicate": "the same sentence is elsewhere in the dataset",
     "no_anchor_text": "its entity has no such page, or its page no lead",
     "no_positive_text": "its entity has no such text, or no other sentence",
+    "weak_anchor": "the link is in brackets or one of many, or the sentence is an entry of a list",
     "no_negative_text": "too few of its hard negatives have such a text",
     "equal_negative": "too few of its hard negatives have a text that is no positive",
-    "no_row": "its pairs gave no row",
 }
 
 _OF_SOURCE = {
@@ -90,9 +90,10 @@ FLAGS: Mapping[str, Mapping[str, str]] = {
         "duplicate": "--duplicates",
     },
     "export": {
-        "no_anchor_text": "--anchor",
-        "no_positive_text": "--positive",
-        "no_negative_text": "--negative",
+        "no_anchor_text": "--kind",
+        "no_positive_text": "--kind",
+        "weak_anchor": "--kind",
+        "no_negative_text": "--negatives",
         "equal_negative": "--negatives",
         "near_duplicate": "--near_duplicates",
         "over_cap": "--max_per_positive",

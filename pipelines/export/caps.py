@@ -1,6 +1,6 @@
 """Which rows are left out because others have the same positive or nearly the same anchor.
 
-A row has two keys, one of its positive and one of its anchor, and a rank, which is a keyed hash. Of the rows of a key
+A row has a key of its positive, one or more of its anchor, and a rank, which is a keyed hash. Of the rows of a key
 those of the smallest ranks stay. `cap_rows` finds, for each key with too many rows, the greatest rank that stays; only
 these keys are kept, so that the table is small.
 """
@@ -38,11 +38,13 @@ class Cap(NamedTuple):
 def cap_rows(paths: Sequence[str], cap: Cap, work: Workspace) -> WorkPath:
     """Save the keys with too many rows, ascending, with the greatest rank that stays; return the path of the table."""
     ordered = sorted(paths)
-    total = sum(len(open_tables(path)["ranks"]) for path in ordered)
+    total = sum(open_tables(path)[cap.name].size for path in ordered)
     parts = max(1, -(-total // ROWS_AT_ONCE))
     with Spill(_ROW, parts, work.scratch) as spill:
         for path in ordered:
-            rows = rows_of(_ROW, key=read_table(path, cap.name), rank=read_table(path, "ranks"))
+            keys = read_table(path, cap.name)
+            ranks = np.repeat(read_table(path, "ranks"), keys.shape[1])
+            rows = rows_of(_ROW, key=keys.ravel(), rank=ranks)
             spill.add(rows, hash_range(rows["key"], parts))
         full = [greatest_ranks(spill.read(part), cap.most) for part in range(parts)]
     pieces = [{"keys": rows["key"], "ranks": rows["rank"]} for rows in full]
@@ -68,10 +70,11 @@ def is_over(limits: str, keys: Hashes, ranks: Hashes) -> npt.NDArray[np.bool_]:
 
     Args:
         limits: path of the table of `cap_rows`.
-        keys, ranks: (rows,) their keys and ranks.
+        keys: (rows, keys of a row) keys. A row has to stay among those of each of its keys.
+        ranks: (rows,) ranks.
     """
     tables = open_tables(limits)
-    index = find(tables["keys"], keys)
+    index = find(tables["keys"], keys.ravel())
     over: npt.NDArray[np.bool_] = index >= 0
-    over[over] = ranks[over] > tables["ranks"][index[over]]
-    return over
+    over[over] = np.repeat(ranks, keys.shape[1])[over] > tables["ranks"][index[over]]
+    return np.asarray(over.reshape(keys.shape).any(axis=1))

@@ -1,11 +1,11 @@
 """`wikianchor export`: make (anchor, positive, negatives) as text of `pairs`, for sentence-transformers.
 
-    sentences, titles -> read_leads -> Shuffle by entity (write_piece) -> an index of leads or titles
+    sentences, titles -> read_page_texts -> Shuffle by entity (write_piece) -> an index of leads, titles, ...
     pairs -> count_rows -> sum_counts -> Shuffle by entity (sample_sentences, write_piece) -> an index of sentences
     entities -> Shuffle by entity (read_texts, write_piece) -> an index of labels, descriptions or aliases
     pairs -> find_links -> join_links -> which sampled sentence links to which entity
     pairs, indexes -> find_keys -> CapRows -> which rows have too common a positive, or nearly equal anchors
-    pairs, indexes, caps -> export_shard -> parts -> commit_rows
+    pairs, indexes, keys, caps -> export_shard -> parts -> commit_rows
 
 The rows keep the order of `pairs`, which are shuffled.
 """
@@ -28,6 +28,7 @@ from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import export_seconds
 from wikianchor.pipelines.engine.stage import Stage, commit_dataset, run_stage
 from wikianchor.pipelines.export.options import ExportOptions
+from wikianchor.pipelines.export.texts import COLUMNS, OF_PAGES, PAGE_TEXTS, SENTENCE
 from wikianchor.pipelines.wikimedia.languages import language_of_wiki
 from wikianchor.schemas import entities as entities_schema
 from wikianchor.schemas import export as schema
@@ -35,11 +36,6 @@ from wikianchor.schemas import pairs as pairs_schema
 
 if TYPE_CHECKING:
     from wikianchor.pipelines.export.steps import ExportTask
-
-SENTENCE = "sentence"
-# Texts that are read in the datasets of sentences.
-LEADS = ("lead", "title")
-TEXTS = {"label": "labels", "description": "descriptions", "alias": "aliases"}
 
 
 def run(config: ExportOptions, beam_args: Sequence[str]) -> dict[str, Any]:
@@ -55,7 +51,7 @@ def run(config: ExportOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     options = recorded(config) | {"negatives": negatives_of(config, pairs)}
     graph = partial(build, config=config, pairs=pairs, sources=sources)
     capped = bool(config.max_per_positive or not config.near_duplicates)
-    passes = 1 + capped + (SENTENCE in kinds_of(config, pairs))
+    passes = 1 + capped + (SENTENCE in texts_of(config, pairs))
     size = sum(shard["bytes"] for shard in pairs.manifest["configs"]["pairs"]["shards"])
     load = Load(export_seconds(pairs.rows("pairs")))
     stage = Stage(
@@ -75,7 +71,7 @@ class Sources(NamedTuple):
     """What texts are read from, besides pairs.
 
     Attributes:
-        sentences: the datasets of sentences, where leads or titles are needed.
+        sentences: the datasets of sentences, where texts of the entities' pages are needed.
         entities: the dataset of entities, where it is needed.
     """
 
@@ -89,7 +85,7 @@ def _sources(config: ExportOptions, pairs: Dataset) -> Sources:
     Raises:
         UsageError, InputError: they are not there, or pairs was built from others.
     """
-    if not any(kind in LEADS for kind in kinds_of(config, pairs)):
+    if not any(text in PAGE_TEXTS for text in texts_of(config, pairs)):
         entities = config.entities and _open_one(config.entities, "entities", entities_schema.VERSION)
         return Sources([], entities or None)
     beside = pairs.directory.rpartition("/")[0] or "."
@@ -119,8 +115,8 @@ def negatives_of(config: ExportOptions, pairs: Dataset) -> int:
     return int(pairs.manifest["options"]["negatives"]) if config.negatives is None else config.negatives
 
 
-def kinds_of(config: ExportOptions, pairs: Dataset) -> list[str]:
-    """Return the kinds of text that are needed."""
+def texts_of(config: ExportOptions, pairs: Dataset) -> list[str]:
+    """Return the kinds of text that are read by entity: all but the sentences of anchors."""
     anchor = [] if config.anchor == SENTENCE else [config.anchor]
     return sorted({*anchor, config.positive, *([config.negative] if negatives_of(config, pairs) else [])})
 
@@ -137,14 +133,14 @@ def _check(config: ExportOptions, pairs: Dataset, entities: Dataset | None) -> N
             f"--negatives={config.negatives}: the rows of --pairs={config.pairs} have {known}: "
             f"build them with `wikianchor pairs --negatives={config.negatives}`"
         )
-    kinds = [kind for kind in kinds_of(config, pairs) if kind in TEXTS]
+    needed = [text for text in texts_of(config, pairs) if text in COLUMNS]
     texts = () if entities is None else entities.manifest["options"].get("texts", ("labels",))
-    missing = [TEXTS[kind] for kind in kinds if TEXTS[kind] not in texts]
+    missing = [COLUMNS[text] for text in needed if COLUMNS[text] not in texts]
     if entities is None and config.language == "any" and missing == ["labels"]:
         missing = []
     if missing and entities is None:
         raise UsageError(
-            f"--{'language=' + config.language if missing == ['labels'] else 'positive=' + config.positive} needs "
+            f"--{'language=' + config.language if missing == ['labels'] else 'kind=' + config.kind} needs "
             f"--entities=DIR, built with `wikianchor entities --texts=labels,{missing[0]}`".replace(",labels", "")
         )
     if missing:
@@ -152,8 +148,11 @@ def _check(config: ExportOptions, pairs: Dataset, entities: Dataset | None) -> N
             f"--entities={config.entities} has no {missing[0]}: build it again with --texts=labels,{missing[0]}"
         )
     languages = {language_of_wiki(wiki) for wiki in wikis_of(pairs)}
-    if config.language == "other" and {SENTENCE, *LEADS}.intersection(kinds_of(config, pairs)) and len(languages) < 2:
-        raise UsageError(f"--language=other: the sentences of --pairs={config.pairs} are all in one language")
+    if config.language == "other" and set(OF_PAGES).intersection(texts_of(config, pairs)) and len(languages) < 2:
+        raise UsageError(
+            f"--kind={config.kind} with --language=other: the sentences of --pairs={config.pairs} are all in one "
+            "language: build pairs of several wikis"
+        )
 
 
 def build(
@@ -165,7 +164,7 @@ def build(
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep, as_dict
     from wikianchor.pipelines.export.caps import Cap
     from wikianchor.pipelines.export.steps import Indexes, export_shard, find_keys, list_shards
-    from wikianchor.pipelines.export.transforms import CapRows, FindLinks, IndexLeads, IndexSentences, IndexTexts
+    from wikianchor.pipelines.export.transforms import CapRows, FindLinks, IndexPageTexts, IndexSentences, IndexTexts
     from wikianchor.pipelines.titles.steps import BuildIndex, WikiTitles
 
     task = _task(config, work, pairs, sources.entities)
@@ -176,33 +175,30 @@ def build(
         wikis = [WikiTitles(wiki_of(dataset), dataset.directory, directory) for dataset in sources.sentences]
         titles = as_dict(pipeline | "Title indexes" >> BuildIndex(wikis, work), "By wiki", attrgetter("wiki"))
     paths: dict[str, Any] = {}
-    for kind in kinds_of(config, pairs):
-        if kind == SENTENCE:
+    for text in texts_of(config, pairs):
+        if text == SENTENCE:
             built = shards | "Index sentences" >> IndexSentences(task)
-        elif kind in LEADS:
-            built = pipeline | f"Index {kind}s" >> IndexLeads(task, kind, pairs.directory, wikis, titles)
+        elif text in PAGE_TEXTS:
+            built = pipeline | f"Index {text}" >> IndexPageTexts(task, text, pairs.directory, wikis, titles)
         else:
-            built = pipeline | f"Index {TEXTS[kind]}" >> IndexTexts(task, kind, pairs.directory)
-        paths[kind] = beam.pvalue.AsSingleton(built)
+            built = pipeline | f"Index {COLUMNS[text]}" >> IndexTexts(task, text, pairs.directory)
+        paths[text] = beam.pvalue.AsSingleton(built)
     indexes = Indexes(paths.get(config.anchor) if config.anchor != SENTENCE else None, paths[config.positive])
-    # An anchor that is a text of the entity stands once, whatever its near-duplicates.
-    caps = {
-        "anchors": 0 if config.near_duplicates and config.anchor == SENTENCE else 1,
-        "positives": config.max_per_positive,
-    }
-    limits: dict[str, Any] = {}
     if task.negatives:
         indexes = indexes._replace(negative=paths[config.negative])
         if config.negative == SENTENCE:
             linked = shards | "Find links" >> FindLinks(paths[SENTENCE], work)  # path
             indexes = indexes._replace(linked=beam.pvalue.AsSingleton(linked))
-    if any(caps.values()):
-        keys = shards | "Find keys" >> RunStep(find_keys, work, "keys", task, *indexes)  # path
-        for name, most in caps.items():
-            if most:
-                limits[name] = beam.pvalue.AsSingleton(keys | f"Cap {name}" >> CapRows(Cap(name, most), work))
-    indexes = indexes._replace(anchor_cap=limits.get("anchors"), positive_cap=limits.get("positives"))
-    exported = shards | "Export" >> RunStep(export_shard, work, "export", task, *indexes)  # Exported
+    limits: dict[str, Any] = {}
+    by_shard: Any = {}
+    if task.caps:
+        keys = shards | "Find keys" >> RunStep(find_keys, work, "keys", task, *indexes)  # RowKeys
+        by_shard = as_dict(keys, "By shard", attrgetter("order"))
+        paths_of_keys = keys | "Paths" >> beam.Map(attrgetter("path"))
+        for name, most in task.caps.items():
+            limits[name] = beam.pvalue.AsSingleton(paths_of_keys | f"Cap {name}" >> CapRows(Cap(name, most), work))
+    sides = (task, by_shard, limits.get("anchors"), limits.get("positives"), *indexes)
+    exported = shards | "Export" >> RunStep(export_shard, work, "export", *sides)  # Exported
     _ = pipeline | "Commit" >> CallOnce(commit_rows, config.output, work, head, task, pairs.rows("pairs"), exported)
 
 
@@ -229,6 +225,8 @@ def _task(config: ExportOptions, work: Workspace, pairs: Dataset, entities: Data
         languages=tuple(dict.fromkeys((*labels, *of_wikis))),
         entities=pairs.rows("entities"),
         dataset=entities.directory if entities else "",
+        near_duplicates=config.near_duplicates,
+        max_per_positive=config.max_per_positive,
     )
 
 

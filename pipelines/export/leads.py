@@ -1,14 +1,14 @@
-"""The lead and the title of each entity's own page, as texts of `text_index`.
+"""The texts of each entity's own page, for `text_index`: its lead, its title, its first sentence, adjacent sentences.
 
-A lead is the first sentences of a page. It is left out where the first sentence is not there, because it lost words to
-a template: what follows begins with "It is a part of". So the first sentence kept must be the page's first, or name the
-page's title.
+A lead is the first sentences of a page. It is left out where it does not say what the page is about: where the first
+sentence has no part of the page's title, such as "It is a part of"; and where the page's first sentence lost words to a
+template and the first one kept does not begin with the title, but for an article.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby, pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -16,12 +16,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wikianchor.pipelines.arrays.hashing import mix
 from wikianchor.pipelines.arrays.tables import find, open_tables
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
-from wikianchor.pipelines.export.steps import LEAD, ExportTask
+from wikianchor.pipelines.export.steps import ExportTask
 from wikianchor.pipelines.export.text_index import TEXT_ROW
+from wikianchor.pipelines.export.texts import ADJACENT, FIRST, NEXT, TITLE
 from wikianchor.pipelines.titles.title_index import TitleIndex
 
+_PART = 4
+# Characters of a longest article, with the space after it, that may precede a title.
+_ARTICLE = 5
 _COLUMNS = ("page_id", "rev_id", "title", "region", "sentence_index", "text")
 
 
@@ -71,9 +76,23 @@ def lead_of(title: str, sentences: Sequence[tuple[int, str]], most: int) -> str:
     first, text = sentences[0]
     # "Mercury (planet)" is named Mercury in its text.
     name = title.partition(" (")[0].casefold()
-    if first and name not in text.casefold():
+    if not (0 <= text.casefold().find(name) <= _ARTICLE if first else has_part(name, text.casefold())):
         return ""
     return " ".join(text for number, (index, text) in enumerate(sentences[:most]) if index == first + number)
+
+
+def has_part(name: str, text: str) -> bool:
+    """Return whether some _PART characters in a row of a word of a name are in a text, or a shorter word of it.
+
+    Words are inflected, and a page about Michael Jackson may begin with "Michael Joseph Jackson". Words of one or two
+    characters count where the name has no other.
+
+    >>> has_part("michael jackson", "michael joseph jackson was"), has_part("ii", "it is"), has_part("東京", "東京は")
+    (True, False, True)
+    """
+    words = name.split()
+    longer = [word for word in words if len(word) > 2] or [name]
+    return any(word[first : first + _PART] in text for word in longer for first in range(max(1, len(word) - _PART + 1)))
 
 
 def page_leads(rows: Iterable[Mapping[str, Any]], most: int) -> Iterator[Lead]:
@@ -81,47 +100,84 @@ def page_leads(rows: Iterable[Mapping[str, Any]], most: int) -> Iterator[Lead]:
     for page_id, group in groupby(rows, itemgetter("page_id")):
         sentences = list(group)
         first = sentences[0]
-        if text := lead_of(first["title"], [(row["sentence_index"], row["text"]) for row in sentences], most):
+        of_lead = [(row["sentence_index"], row["text"]) for row in sentences if row["region"] == "lead"]
+        if of_lead and (text := lead_of(first["title"], of_lead, most)):
             yield Lead(page_id, first["rev_id"], first["title"], text)
 
 
-def read_leads(
+def texts_of_page(kind: str, sentences: Sequence[Mapping[str, Any]], most: int) -> list[tuple[int, str]]:
+    """Return the texts of a kind that a page has, each with a number: the anchor and the positive that belong together
+    have the same.
+
+    Args:
+        kind: the kind of text, of those of `PAGE_TEXTS`.
+        sentences: the rows of the page in `sentences`, in order.
+        most: the largest number of sentences of a lead.
+    """
+    if kind in (ADJACENT, NEXT):
+        neighbours = [
+            (first, second)
+            for first, second in pairwise(sentences)
+            if second["sentence_index"] == first["sentence_index"] + 1 and first["region"] == second["region"] != "list"
+        ]
+        return [
+            (first["sentence_index"], (first if kind == ADJACENT else second)["text"]) for first, second in neighbours
+        ]
+    most = 1 if kind == FIRST else most
+    return [(0, lead.title if kind == TITLE else lead.text) for lead in page_leads(sentences, most)]
+
+
+def read_page_texts(
     shard: SentenceShard, task: ExportTask, kind: str, items: str, indexes: Mapping[str, Any]
 ) -> Generator[pa.Table, None, int]:
-    """Yield the leads, or the titles of pages with a lead, of a shard of sentences in TEXT_ROW; return their number.
+    """Yield the texts of a kind that the pages of a shard of sentences have, in TEXT_ROW; return their number.
 
     Args:
         shard: the shard of sentences.
         task: how rows are made.
-        kind: `LEAD`, or "title".
+        kind: the kind of text, of those of `PAGE_TEXTS`.
         items: path of the table of `index_items`.
         indexes: the title index of each wiki, an `IndexBuilt` of `titles.steps`, whose module imports Beam.
     """
-    tables = open_tables(items)
-    leads = list(page_leads(lead_sentences_of(shard.path), task.lead_sentences))
-    qids, _ = TitleIndex(indexes[shard.wiki].path).look_up([pa.array([lead.title for lead in leads], pa.string())])
-    index = find(tables["qids"], qids)
-    known = np.flatnonzero(index >= 0)
-    leads = [leads[row] for row in known]
+    regions = ("lead", "body") if kind in (ADJACENT, NEXT) else ("lead",)
+    pages: list[tuple[str, int, int]] = []
+    numbers: list[list[int]] = []
+    texts: list[str] = []
     wiki = task.wikis.index(shard.wiki)
-    language = task.languages.index(task.wiki_languages[wiki])
-    zeros = np.zeros(len(leads), np.int64)
+    for page_id, group in groupby(sentences_of(shard.path, regions), itemgetter("page_id")):
+        sentences = list(group)
+        of_page = texts_of_page(kind, sentences, task.lead_sentences)
+        if len(of_page) > task.sentences:
+            hashes = mix(task.seed, wiki, page_id, np.array([number for number, _ in of_page]))
+            of_page = [of_page[row] for row in np.sort(np.argsort(hashes)[: task.sentences])]
+        pages.append((sentences[0]["title"], page_id, sentences[0]["rev_id"]))
+        numbers.append([number for number, _ in of_page])
+        texts += [text for _, text in of_page]
+    titles, page_ids, rev_ids = zip(*pages, strict=True) if pages else ((), (), ())
+    qids, _ = TitleIndex(indexes[shard.wiki].path).look_up([pa.array(titles, pa.string())])
+    tables = open_tables(items)
+    # One element for each text from here on.
+    owners = np.repeat(np.arange(len(pages)), np.array([len(of_page) for of_page in numbers], np.int64))
+    index = find(tables["qids"], qids)[owners]
+    known = index >= 0
+    owners, index = owners[known], index[known]
+    ids = np.array(page_ids, np.int64)[owners]
     columns = {
-        "entity_id": tables["ids"][index[known]].astype(np.uint64),
+        "entity_id": tables["ids"][index].astype(np.uint64),
         # Two pages of one item: the older one is its page.
-        "rank": np.array([lead.page_id for lead in leads], np.uint64),
-        "text": pa.array([lead.text if kind == LEAD else lead.title for lead in leads], pa.string()),
-        "language": (zeros + language).astype(np.int16),
-        "wiki": (zeros + wiki).astype(np.int16),
-        "page_id": np.array([lead.page_id for lead in leads], np.int64),
-        "rev_id": np.array([lead.rev_id for lead in leads], np.int64),
-        "sentence_id": zeros,
+        "rank": ids.astype(np.uint64),
+        "text": pa.array(texts, pa.string()).filter(pa.array(known)),
+        "language": np.full(len(ids), task.languages.index(task.wiki_languages[wiki]), np.int16),
+        "wiki": np.full(len(ids), wiki, np.int16),
+        "page_id": ids,
+        "rev_id": np.array(rev_ids, np.int64)[owners],
+        "sentence_id": mix(0, wiki, ids, np.array(list(chain.from_iterable(numbers)), np.int64)[known]).view(np.int64),
     }
     yield pa.table({name: pa.array(column) for name, column in columns.items()}, TEXT_ROW)
-    return len(leads)
+    return len(ids)
 
 
-def lead_sentences_of(path: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the sentences before the first heading of each page in a shard."""
+def sentences_of(path: str, regions: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    """Yield the sentences in some regions of each page in a shard."""
     for batch in read_batches(path, _COLUMNS):
-        yield from batch.filter(pc.equal(batch.column("region"), "lead")).to_pylist()
+        yield from batch.filter(pc.is_in(batch.column("region"), value_set=pa.array(regions))).to_pylist()

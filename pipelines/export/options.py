@@ -9,14 +9,14 @@ from wikianchor.io.errors import UsageError
 from wikianchor.io.option_groups import Output, Seed
 from wikianchor.io.options import at_least, option
 from wikianchor.pipelines.wikimedia.options import Entities, Sentences
-from wikianchor.schemas.choices import ANCHORS, FORMATS, LANGUAGES, NEGATIVES, POSITIVES
+from wikianchor.schemas.choices import FORMATS, KINDS, LANGUAGES
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOptions(Seed, Entities, Sentences, Output):
     """Options of the stage `export`."""
 
-    FIRST: ClassVar[tuple[str, ...]] = ("pairs", "output", "format", "positive", "negatives")
+    FIRST: ClassVar[tuple[str, ...]] = ("pairs", "output", "kind", "format", "negatives")
 
     pairs: str = option(metavar="DIR", help="dataset of `wikianchor pairs`", recorded=False)
     # The datasets that the pairs were built from: leads and titles are read there, and texts of `entities --texts`.
@@ -25,29 +25,21 @@ class ExportOptions(Seed, Entities, Sentences, Output):
     format: str = option(
         FORMATS[0], choices=FORMATS, help="Parquet with the columns that sentence-transformers reads, JSON lines or CSV"
     )
-    anchor: str = option(
-        ANCHORS[0],
-        choices=ANCHORS,
-        help="the anchor: the sentence that links to the entity; or the title or the lead of the entity's own page, "
-        "once for each language",
-    )
-    positive: str = option(
-        POSITIVES[0],
-        choices=POSITIVES,
-        help="the positive: the lead of the entity's own page, which is its first sentences; another sentence that "
-        "links to the entity, which need not say the same; its label, description or an alias",
-    )
-    negative: str = option(
-        "",
-        choices=NEGATIVES,
-        help="the same of the hard negatives",
-        unset="that of --positive; label for aliases",
+    kind: str = option(
+        "lead",
+        choices=tuple(KINDS),
+        help="anchor and positive. lead: a sentence that links to an entity, and the lead of the entity's own page, "
+        "which is its first sentences. title-lead: title and lead of one page. neighbour: adjacent sentences of one "
+        "page. cross-lingual-lead: the leads of one item in two languages. mention: two sentences that link to one "
+        "entity, which need not say the same. first-sentence: the first sentence of a page, and the page's title. "
+        "label, description, alias: a sentence, and that of its entity in Wikidata",
     )
     language: str = option(
-        LANGUAGES[0],
+        "",
         choices=LANGUAGES,
-        help="language of the positive: that of the anchor, another one, or any; negatives are in the positive's. Any "
-        "label or description is the anchor's where there is one",
+        help="language of the positive: that of the anchor, another one, which mixes languages on purpose, or any; "
+        "negatives are in the positive's. Any label or description is the anchor's where there is one",
+        unset="same; other for --kind=cross-lingual-lead",
     )
     negatives: int | None = option(
         None, metavar="K", help="negatives of each row; 0 for none", unset="as many as --pairs has", check=at_least(0)
@@ -58,18 +50,38 @@ class ExportOptions(Seed, Entities, Sentences, Output):
     )
     near_duplicates: bool = option(
         default=False,
-        help="keep rows whose anchors link to one entity and differ in nothing but digits and their page's title",
+        help="keep rows whose anchors are nearly equal (MinHash; digits, links and titles of pages do not count) and "
+        "have one entity",
     )
     sentences_per_entity: int = option(
-        16, help="positive and negative sentences are drawn from N sampled sentences of an entity", check=at_least(2)
+        16,
+        help="with mention, positives and negatives are drawn from N sampled sentences of an entity; with neighbour, "
+        "rows are from N sampled sentences of a page",
+        check=at_least(2),
     )
 
+    @property
+    def anchor(self) -> str:
+        """The kind of text that anchors are."""
+        return KINDS[self.kind][0]
+
+    @property
+    def positive(self) -> str:
+        """The kind of text that positives are."""
+        return KINDS[self.kind][1]
+
+    @property
+    def negative(self) -> str:
+        """The kind of text that negatives are."""
+        return KINDS[self.kind][2]
+
     def completed(self) -> ExportOptions:
-        """Fill in the kind of the negatives.
+        """Fill in the language.
 
         Raises:
-            UsageError: the anchor would be its own positive.
+            UsageError: it does not go with the kind.
         """
-        if self.anchor == self.positive == "lead" and self.language != "other":
-            raise UsageError(f"--anchor={self.anchor} is its own --positive={self.positive}: add --language=other")
-        return replace(self, negative=self.negative or ("label" if self.positive == "alias" else self.positive))
+        only = {"cross-lingual-lead": "other", "neighbour": "same"}.get(self.kind, "")
+        if self.language and only and self.language != only:
+            raise UsageError(f"--language={self.language}: rows of --kind={self.kind} have --language={only}")
+        return replace(self, language=self.language or only or "same")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -23,7 +22,9 @@ from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.text_part_writer import TextPartWriter
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
+from wikianchor.pipelines.export.anchors import closeness, is_weak, words_of
 from wikianchor.pipelines.export.caps import is_over
+from wikianchor.pipelines.export.minhash import OF_ANY, OF_ONE, band_keys
 from wikianchor.pipelines.export.text_index import (
     EVERY_LANGUAGE,
     TEXT_ROW,
@@ -35,25 +36,26 @@ from wikianchor.pipelines.export.text_index import (
     choose,
     text_keys,
 )
+from wikianchor.pipelines.export.texts import COLUMNS, LEAD, NAMES, OF_PAGES, PAGE_TEXTS, SENTENCE, TITLE
 from wikianchor.schemas import export
-from wikianchor.schemas.choices import FORMATS, OF_PAGES
+from wikianchor.schemas.choices import FORMATS
 
-SENTENCE, LEAD, TITLE = "sentence", "lead", "title"
-# The column of `entities` that has the texts of a kind.
-COLUMNS = {"label": "labels", "description": "descriptions", "alias": "aliases"}
 # Why a row of `pairs` is or is not exported.
 REASONS = (
-    *("kept", "no_anchor_text", "no_positive_text", "no_negative_text", "equal_negative"),
+    *("kept", "no_anchor_text", "no_positive_text", "weak_anchor", "no_negative_text", "equal_negative"),
     *("near_duplicate", "over_cap"),
 )
 PAIR_COLUMNS = (
     *("text", "mention_start", "mention_end", "entity_id", "entity_qid", "hard_negative_ids", "hard_negative_qids"),
     *("sentence_id", "wiki", "page_id", "rev_id", "title"),
 )
+# Those of rows without an anchor or a positive: their entity is not eligible unless another row has both.
+_LACKS_TEXT = (REASONS.index("no_anchor_text"), REASONS.index("no_positive_text"))
+# Entities that are counted: of all rows; of those with an anchor and a positive; of those that are exported.
+ENTITIES = ("seen", "eligible", "kept")
 # Hashes that are sorted in memory at a time.
 HASHES_AT_ONCE = 1 << 22
 _HASH = np.dtype([("hash", np.uint64)])
-_DIGITS = re.compile(r"\d+")
 
 
 class InputShard(NamedTuple):
@@ -81,6 +83,8 @@ class ExportTask:
         languages: all languages, those of labels first and in the order of --labels.
         entities: number of entities.
         dataset: directory of `entities`, "" where labels are those of `pairs`.
+        near_duplicates: whether rows with nearly equal anchors are kept.
+        max_per_positive: the largest number of rows of a positive, 0 for any number.
     """
 
     work: Workspace
@@ -98,6 +102,25 @@ class ExportTask:
     languages: tuple[str, ...]
     entities: int
     dataset: str
+    near_duplicates: bool
+    max_per_positive: int
+
+    @property
+    def caps(self) -> dict[str, int]:
+        """How many rows of a key stay, by the column of the keys (`find_keys`). A text of an entity stands once as an
+        anchor, whatever its near duplicates."""
+        anchors = 0 if self.near_duplicates and self.anchor == SENTENCE else 1
+        return {name: most for name, most in (("anchors", anchors), ("positives", self.max_per_positive)) if most}
+
+    @property
+    def bands(self) -> int:
+        """The number of keys of an anchor (`minhash`)."""
+        return OF_ONE if self.anchor == SENTENCE else OF_ANY
+
+    @property
+    def is_of_one_page(self) -> bool:
+        """Whether anchor and positive are texts of one page, which belong together."""
+        return self.language == "same" and {self.anchor, self.positive}.issubset(PAGE_TEXTS)
 
     def wiki_codes(self, wikis: pa.Array) -> npt.NDArray[np.int16]:
         """Return the index of each wiki."""
@@ -134,7 +157,7 @@ class Exported(NamedTuple):
     Attributes:
         parts: its files.
         counts: by wiki the number of rows for each of `REASONS`.
-        entities: path of the tables `kept` and `seen`: the entities of its rows (`ExportTask.entity_keys`).
+        entities: path of the tables ENTITIES: the entities of its rows (`ExportTask.entity_keys`).
     """
 
     parts: tuple[Part, ...]
@@ -282,37 +305,28 @@ class Indexes(NamedTuple):
         positive: the texts of the positives.
         negative: the texts of the negatives; None for no negatives.
         linked: the hashes of sampled sentences and entities; None where negatives are not sentences.
-        anchor_cap, positive_cap: the tables of `caps.cap_rows`; None for no cap.
     """
 
     anchor: str | None
     positive: str
     negative: str | None = None
     linked: str | None = None
-    anchor_cap: str | None = None
-    positive_cap: str | None = None
 
 
-def find_keys(shard: InputShard, task: ExportTask, *paths: str | None) -> WorkPath:
-    """Save the keys and ranks of the rows of a shard that have all their texts; return the path of the tables.
+class RowKeys(NamedTuple):
+    """The keys of the rows of a shard of pairs that have all their texts, in its order.
 
-    Args:
-        shard: the shard of pairs.
-        task: how rows are made.
-        paths: the fields of `Indexes`, without caps.
+    Attributes:
+        order: the number of the shard.
+        path: path of the tables `anchors` and `positives`, (rows, keys of a row), and `ranks`; see `caps`.
     """
-    texts = _Texts(task, Indexes(*paths))  # type: ignore[arg-type]
-    columns: list[list[Hashes]] = [[np.zeros(0, np.uint64)] for _ in range(3)]
-    for batch in read_batches(shard.path, PAIR_COLUMNS):
-        rows = texts.choose(batch)
-        for column, values in zip(columns, (rows.anchor_keys, rows.positive_keys, rows.ranks), strict=True):
-            column.append(values[rows.reasons == 0])
-    arrays = dict(zip(("anchors", "positives", "ranks"), map(np.concatenate, columns), strict=True))
-    return save_tables(task.work.scratch, f"keys-{shard.order:06d}", arrays)
+
+    order: int
+    path: WorkPath
 
 
-def export_shard(shard: InputShard, task: ExportTask, *paths: str | None) -> Exported:
-    """Write the rows of a shard of pairs, in its order.
+def find_keys(shard: InputShard, task: ExportTask, *paths: str | None) -> RowKeys:
+    """Save the keys and ranks of the rows of a shard that have all their texts.
 
     Args:
         shard: the shard of pairs.
@@ -320,20 +334,56 @@ def export_shard(shard: InputShard, task: ExportTask, *paths: str | None) -> Exp
         paths: the fields of `Indexes`.
     """
     texts = _Texts(task, Indexes(*paths))  # type: ignore[arg-type]
+    none = np.zeros((0, 1 if task.near_duplicates else task.bands), np.uint64)
+    columns = {"anchors": [none], "positives": [none[:, :1]], "ranks": [none[:, 0]]}
+    for batch in read_batches(shard.path, PAIR_COLUMNS):
+        for name, values in texts.keys(batch).items():
+            columns[name].append(values)
+    arrays = {name: np.concatenate(pieces) for name, pieces in columns.items()}
+    return RowKeys(shard.order, save_tables(task.work.scratch, f"keys-{shard.order:06d}", arrays))
+
+
+def export_shard(
+    shard: InputShard,
+    task: ExportTask,
+    keys: Mapping[int, RowKeys],
+    anchor_cap: str | None,
+    positive_cap: str | None,
+    *paths: str | None,
+) -> Exported:
+    """Write the rows of a shard of pairs, in its order.
+
+    Args:
+        shard: the shard of pairs.
+        task: how rows are made.
+        keys: the keys of each shard; none without caps.
+        anchor_cap, positive_cap: the paths of the tables of `caps.cap_rows`; None for no cap.
+        paths: the fields of `Indexes`.
+    """
+    texts = _Texts(task, Indexes(*paths))  # type: ignore[arg-type]
+    limits = {"positives": positive_cap, "anchors": anchor_cap}
+    over = rows_over(keys[shard.order].path, limits) if any(limits.values()) else None
     counts: dict[str, npt.NDArray[np.int64]] = {}
-    entities: dict[str, list[Ints]] = {"kept": [np.zeros(0, np.int64)], "seen": [np.zeros(0, np.int64)]}
+    entities: dict[str, list[Ints]] = {name: [np.zeros(0, np.int64)] for name in ENTITIES}
+    first = 0
     with (
         _writer(task, shard.order, export.rows_schema(task.negatives)) as rows_file,
         PartWriter(task.work.parts, "sources", shard.order, export.SOURCES) as sources_file,
     ):
         for batch in read_batches(shard.path, PAIR_COLUMNS):
-            reasons, rows, sources = texts.rows(batch)
-            rows_file.write(rows)
-            sources_file.write(sources)
+            rows = texts.choose(batch)
+            reasons, candidates = rows.reasons, np.flatnonzero(rows.reasons == 0)
+            if over is not None:
+                reasons[candidates] = over[first : first + len(candidates)]
+            first += len(candidates)
+            of_rows, of_sources = texts.tables(batch, rows, np.flatnonzero(reasons == 0))
+            rows_file.write(of_rows)
+            sources_file.write(of_sources)
             wikis = task.wiki_codes(batch.column("wiki"))
-            keys = task.entity_keys(wikis, batch.column("entity_id").to_numpy())
-            entities["seen"].append(distinct(keys))
-            entities["kept"].append(distinct(keys[reasons == 0]))
+            of_entities = task.entity_keys(wikis, batch.column("entity_id").to_numpy())
+            masks = (reasons >= 0, ~np.isin(reasons, _LACKS_TEXT), reasons == 0)
+            for name, mask in zip(ENTITIES, masks, strict=True):
+                entities[name].append(distinct(of_entities[mask]))
             for wiki in np.unique(wikis):
                 numbers = np.bincount(reasons[wikis == wiki], minlength=len(REASONS))
                 name = task.wikis[wiki]
@@ -341,22 +391,35 @@ def export_shard(shard: InputShard, task: ExportTask, *paths: str | None) -> Exp
     parts = tuple(writer.part for writer in (rows_file, sources_file) if writer.part)
     totals = Counter({"rows": sum(int(numbers.sum()) for numbers in counts.values())})
     ProgressFile(task.work.scratch, f"export-{shard.order}").write(file_size(shard.path), totals)
-    tables = {name: distinct(np.concatenate(keys)) for name, keys in entities.items()}
+    tables = {name: distinct(np.concatenate(pieces)) for name, pieces in entities.items()}
     path = save_tables(task.work.scratch, f"entities-{shard.order:06d}", tables)
     return Exported(parts, {name: tuple(numbers.tolist()) for name, numbers in sorted(counts.items())}, path)
 
 
+def rows_over(path: str, limits: Mapping[str, str | None]) -> Ints:
+    """Return for each row of `find_keys` the index of the reason for which it is left out, 0 for those that stay.
+
+    Args:
+        path: the path of the row's keys.
+        limits: the paths of the tables of `caps.cap_rows`, by the column of the keys; None for no cap.
+    """
+    ranks = read_table(path, "ranks")
+    reasons = np.zeros(len(ranks), np.int64)
+    for name, reason in (("positives", "over_cap"), ("anchors", "near_duplicate")):
+        if limit := limits[name]:
+            reasons[is_over(limit, read_table(path, name), ranks)] = REASONS.index(reason)
+    return reasons
+
+
 def count_entities(paths: Iterable[str], task: ExportTask) -> dict[str, dict[str, int]]:
-    """Return for each wiki how many entities of its pairs have a row, and how many have none."""
-    marks = {name: np.zeros(len(task.wikis) * task.entities, np.bool_) for name in ("kept", "seen")}
+    """Return for each wiki how many entities its pairs have, how many of these have an anchor and a positive, and how
+    many have a row."""
+    marks = {name: np.zeros(len(task.wikis) * task.entities, np.bool_) for name in ENTITIES}
     for path in paths:
         for name, mark in marks.items():
             mark[read_table(path, name)] = True
-    kept, seen = (mark.reshape(len(task.wikis), -1).sum(axis=1).tolist() for mark in marks.values())
-    return {
-        wiki: {"kept": kept[code], "no_row": seen[code] - kept[code], "seen": seen[code]}
-        for code, wiki in enumerate(task.wikis)
-    }
+    totals = {name: mark.reshape(len(task.wikis), -1).sum(axis=1).tolist() for name, mark in marks.items()}
+    return {wiki: {name: totals[name][code] for name in ENTITIES} for code, wiki in enumerate(task.wikis)}
 
 
 def _writer(task: ExportTask, order: int, schema: pa.Schema) -> PartWriter | TextPartWriter:
@@ -367,7 +430,7 @@ def _writer(task: ExportTask, order: int, schema: pa.Schema) -> PartWriter | Tex
             "positive": task.positive,
             **{f"negative_{n}": task.negative for n in range(1, 1 + task.negatives)},
         }
-        repeating = [name for name, kind in kinds.items() if kind not in (SENTENCE, TITLE)]
+        repeating = [name for name, kind in kinds.items() if kind in (LEAD, *COLUMNS)]
         return PartWriter(task.work.parts, "export", order, schema, repeating)
     return TextPartWriter(task.work.parts, "export", order, task.format)
 
@@ -383,7 +446,6 @@ class _Chosen(NamedTuple):
         positives: index of the positive; -1 for none.
         negatives: (rows, negatives) index of the negatives; -1 for none.
         positions: (rows, negatives) which hard negatives of the pair these are.
-        anchor_keys, positive_keys, ranks: see `caps`.
         reasons: index of the reason.
     """
 
@@ -395,9 +457,6 @@ class _Chosen(NamedTuple):
     positives: Ints
     negatives: Ints
     positions: Ints
-    anchor_keys: Hashes
-    positive_keys: Hashes
-    ranks: Hashes
     reasons: Ints
 
 
@@ -416,8 +475,8 @@ class _Texts:
         task = self._task
         ids = batch.column("entity_id").to_numpy().astype(np.int64)
         sentences = batch.column("sentence_id").to_numpy()
-        languages = task.language_codes(task.wiki_codes(batch.column("wiki")))
-        ranks = mix(task.seed, sentences, ids, batch.column("mention_start").to_numpy(), -1)
+        wikis, pages = task.wiki_codes(batch.column("wiki")), batch.column("page_id").to_numpy()
+        languages = task.language_codes(wikis)
         reasons = np.zeros(len(ids), np.int64)
         anchor_texts = np.full(len(ids), -1)
         if self._anchor:
@@ -426,22 +485,26 @@ class _Texts:
                 self._anchor,
                 entities=ids,
                 languages=languages,
-                hashes=np.zeros(len(ids), np.uint64),
+                hashes=mix(task.seed, sentences, ids, -2),
                 rule=LanguageRule("same", -1, is_ranked=False),
                 is_allowed=lambda rows, texts: np.ones(len(rows), np.bool_),
             )
             anchor_texts = of_anchor.texts
-            anchors = anchor_keys = self._anchor.keys_of(anchor_texts)
+            anchors = self._anchor.keys_of(anchor_texts)
             reasons[anchor_texts < 0] = REASONS.index("no_anchor_text")
         else:
             anchors = text_keys(batch.column("text"))
-            anchor_keys = mix(0, ids, _masked_keys(batch).view(np.int64))
 
         def is_positive(rows: Ints, texts: Ints) -> Mask:
             index = self._positive
             is_other: Mask = index.keys[texts] != anchors[rows]
-            if task.positive == SENTENCE:
+            if task.is_of_one_page and self._anchor:
+                is_other &= index.sentence_ids[texts] == self._anchor.sentence_ids[anchor_texts[rows]]
+            elif task.positive == SENTENCE:
                 is_other &= index.sentence_ids[texts] != sentences[rows]
+            elif task.positive == LEAD and not self._anchor:
+                # The sentence may be one of the lead's.
+                is_other &= (index.page_ids[texts] != pages[rows]) | (index.wikis[texts] != wikis[rows])
             return is_other
 
         positives = choose(
@@ -453,6 +516,9 @@ class _Texts:
             is_allowed=is_positive,
         ).texts
         reasons[(positives < 0) & (reasons == 0)] = REASONS.index("no_positive_text")
+        if self._anchor is None:
+            is_weak_row = np.array([is_weak(*sentence) for sentence in _sentences(batch)], np.bool_)
+            reasons[is_weak_row & (reasons == 0)] = REASONS.index("weak_anchor")
         rows = _Chosen(
             ids=ids,
             sentences=sentences,
@@ -462,23 +528,37 @@ class _Texts:
             positives=positives,
             negatives=np.full((len(ids), 0), -1),
             positions=np.zeros((len(ids), 0), np.int64),
-            anchor_keys=anchor_keys,
-            positive_keys=self._positive.keys_of(positives),
-            ranks=ranks,
             reasons=reasons,
         )
         return self._with_negatives(batch, rows) if self._negative else rows
 
-    def rows(self, batch: pa.RecordBatch) -> tuple[Ints, pa.Table, pa.Table]:
-        """Return for each row of pairs the index of its reason, and the rows of both configs."""
-        rows = self.choose(batch)
-        for reason, path, keys in (
-            ("near_duplicate", self._indexes.anchor_cap, rows.anchor_keys),
-            ("over_cap", self._indexes.positive_cap, rows.positive_keys),
-        ):
-            if path:
-                rows.reasons[is_over(path, keys, rows.ranks) & (rows.reasons == 0)] = REASONS.index(reason)
-        return rows.reasons, *self._tables(batch, rows, np.flatnonzero(rows.reasons == 0))
+    def keys(self, batch: pa.RecordBatch) -> dict[str, Hashes]:
+        """Return the keys and ranks of the rows that have all their texts; see `caps`.
+
+        Nearly equal anchors have a key in common: sentences without their link and the title of their page, where they
+        link to one entity; other anchors where they are in one language. Of a title, the positive is compared instead.
+        """
+        task, rows = self._task, self.choose(batch)
+        kept = np.flatnonzero(rows.reasons == 0)
+        pairs, positives = batch.take(pa.array(kept)), rows.positives[kept]
+        ids, languages = rows.ids[kept], rows.languages[kept].astype(np.int64)
+        scopes = mix(0, languages) if self._anchor else mix(0, ids)
+        if task.near_duplicates:
+            anchors = mix(0, languages, rows.anchors[kept].view(np.int64))[:, None]
+        elif self._anchor is None:
+            anchors = band_keys(_masked(pairs), scopes, task.bands)
+        else:
+            of_positives = task.anchor in NAMES
+            texts = self._positive.texts(positives) if of_positives else self._anchor.texts(rows.anchor_texts[kept])
+            anchors = band_keys(texts.to_pylist(), scopes, task.bands)
+        ranks = mix(task.seed, rows.sentences[kept], ids, pairs.column("mention_start").to_numpy(), -1)
+        if self._anchor is None:
+            # Those closest to the positive have the smallest ranks.
+            distinct_positives, index = np.unique(positives, return_inverse=True)
+            words = list(map(words_of, self._positive.texts(distinct_positives).to_pylist()))
+            farness = np.uint64(3) - closeness(_sentences(pairs), [words[number] for number in index])
+            ranks = farness << np.uint64(62) | ranks >> np.uint64(2)
+        return {"anchors": anchors, "positives": self._positive.keys_of(positives)[:, None], "ranks": ranks}
 
     def _with_negatives(self, batch: pa.RecordBatch, rows: _Chosen) -> _Chosen:
         """Return the rows with negatives; those with too few get a reason."""
@@ -531,7 +611,7 @@ class _Texts:
             taken.append(_pair(chosen, index.keys[choice.texts[chosen]]))
         return choices
 
-    def _tables(self, batch: pa.RecordBatch, rows: _Chosen, kept: Ints) -> tuple[pa.Table, pa.Table]:
+    def tables(self, batch: pa.RecordBatch, rows: _Chosen, kept: Ints) -> tuple[pa.Table, pa.Table]:
         """Return the rows of both configs, given the indices of those that are kept."""
         task, pairs = self._task, batch.take(pa.array(kept))
         positive, positives = self._positive, rows.positives[kept]
@@ -567,15 +647,20 @@ class _Texts:
         return table, pa.table(sources, export.SOURCES)
 
 
-def _masked_keys(batch: pa.RecordBatch) -> Hashes:
-    """Return a hash of each sentence without its link and the title of its page, and with digits alike: the same for
-    "Brest is a commune in [Finistère]" and "Plouguin is a commune in [Finistère]"."""
-    columns = (batch.column(name).to_pylist() for name in ("text", "mention_start", "mention_end", "title"))
-    masked = (
-        _DIGITS.sub("0", (text[:start] + text[end:]).replace(title.partition(" (")[0], ""))
-        for text, start, end, title in zip(*columns, strict=True)
-    )
-    return text_keys(pa.array(masked, pa.string()))
+def _masked(batch: pa.RecordBatch) -> list[str]:
+    """Return each sentence without its link and the title of its page: the same for "Brest is a commune in [Finistère]"
+    and "Plouguin is a commune in [Finistère]"."""
+    titles = batch.column("title").to_pylist()
+    return [
+        (text[:start] + text[end:]).replace(title.partition(" (")[0], "")
+        for (text, start, end), title in zip(_sentences(batch), titles, strict=True)
+    ]
+
+
+def _sentences(batch: pa.RecordBatch) -> list[tuple[str, int, int]]:
+    """Return the sentences with the offsets of their links."""
+    columns = (batch.column(name).to_pylist() for name in ("text", "mention_start", "mention_end"))
+    return list(zip(*columns, strict=True))
 
 
 @lru_cache(maxsize=4)

@@ -115,8 +115,8 @@ class IndexTexts(beam.PTransform):
 
 
 @dataclass
-class IndexLeads(beam.PTransform):
-    """Index the leads or the titles of the pages of the entities of pairs.
+class IndexPageTexts(beam.PTransform):
+    """Index texts of the pages of the entities of pairs, such as their leads.
 
     Attributes:
         task: how rows are made.
@@ -137,12 +137,12 @@ class IndexLeads(beam.PTransform):
         datasets = [(titles.wiki, titles.sentences) for titles in self.wikis]
         shards = begin | "List sentences" >> ListElements(leads.list_sentence_shards, datasets)
         sides = (self.task, self.kind, beam.pvalue.AsSingleton(items), self.indexes)
-        return shards | "Read" >> _Index(self.task, self.kind, leads.read_leads, sides, 0)
+        return shards | "Read" >> _Index(self.task, self.kind, leads.read_page_texts, sides, 0)
 
 
 @dataclass
 class CapRows(beam.PTransform):
-    """Find the keys that too many rows have; return the path of their table.
+    """Find the keys that too many rows have, of the paths of the keys of shards; return the path of their table.
 
     Attributes:
         cap: which keys, and how many rows stay.

@@ -230,12 +230,12 @@ wikianchor export --pairs=out/entities --output=new
   1 --pairs=out/entities holds the dataset 'entities', not 'pairs'
 wikianchor export --pairs=out/pairs --output=new --negatives=9
   2 --negatives=9: the rows of --pairs=out/pairs have ...: build them with `wikianchor pairs --negatives=9`
-wikianchor export --pairs=out/pairs --output=new --positive=description
-  2 --positive=description needs --entities=DIR, built with `wikianchor entities --texts=labels,descriptions`
-wikianchor export --pairs=out/pairs --entities=out/entities --output=new --positive=alias
+wikianchor export --pairs=out/pairs --output=new --kind=description
+  2 --kind=description needs --entities=DIR, built with `wikianchor entities --texts=labels,descriptions`
+wikianchor export --pairs=out/pairs --entities=out/entities --output=new --kind=alias
   1 --entities=out/entities has no aliases: build it again with --texts=labels,aliases
 wikianchor export --pairs=out/pairs --output=new --language=other
-  2 --language=other: the sentences of --pairs=out/pairs are all in one language
+  2 --kind=lead with --language=other: the sentences of --pairs=out/pairs are all in one language: build pairs of ...
 wikianchor mentions --sentences=out/sentences --entities=out/entities --output=new --commonness=2
   2 --commonness=2.0: must be between 0 and 1
 wikianchor mentions --sentences=out/pairs --entities=out/entities --output=new

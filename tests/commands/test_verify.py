@@ -463,9 +463,9 @@ def exports(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(built / "pairs", folder / "pairs")
     every = ("--language=any", "--max_per_positive=0", "--near_duplicates")
     for name, flags in {
-        "sentences": ("--positive=sentence",),
-        "csv": ("--format=csv", "--positive=label"),
-        "jsonl": ("--format=jsonl", "--positive=sentence", "--negatives=0"),
+        "sentences": ("--kind=mention",),
+        "csv": ("--format=csv", "--kind=label"),
+        "jsonl": ("--format=jsonl", "--kind=mention", "--negatives=0"),
     }.items():
         assert main(["export", f"--pairs={folder}/pairs", f"--output={folder}/{name}", *flags, *every]) == 0
     return folder

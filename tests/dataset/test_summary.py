@@ -83,7 +83,7 @@ def test_every_reason_of_a_link_is_in_one_outcome() -> None:
     names = [name for outcome in OUTCOMES for name in outcome.reasons]
     assert len(names) == len(set(names))
     # `export` drops rows and entities, not links.
-    assert {*BUCKETS, *REASONS} - {"kept", "no_row", *FLAGS["export"]} <= set(names)
+    assert {*BUCKETS, *REASONS} - {"kept", *FLAGS["export"]} <= set(names)
 
 
 def test_the_report_names_the_flag_of_a_reason(tmp_path: Path, wikianchor: Run) -> None:

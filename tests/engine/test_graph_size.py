@@ -76,7 +76,7 @@ def pairs_graph(pipeline: Any, work: Workspace, folder: Path) -> None:
 
 
 def export_graph(pipeline: Any, work: Workspace, folder: Path) -> None:
-    config = ExportOptions(pairs="p", output="/data/out/train", positive="lead", negative="sentence")
+    config = ExportOptions(pairs="p", output="/data/out/train").completed()
     rows = dataset("/data/out/pairs", "pairs", ("pairs", "entities"), SHARDS, negatives=3)
     rows.manifest["ledger"]["links"] = {wiki: {} for wiki in WIKIS}
     export.build(pipeline, HEAD, work, config, rows, export.Sources(wikis(), items()))

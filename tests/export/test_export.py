@@ -50,7 +50,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 # Every pair becomes a row, where it has another sentence.
-MENTION = {"positive": "sentence", "language": "any", "max_per_positive": 0, "near_duplicates": True}
+MENTION = {"kind": "mention", "language": "any", "max_per_positive": 0, "near_duplicates": True}
 
 
 def run(inputs: tuple[Path, Path], output: Path, flags: tuple[str, ...] = (), **options: Any) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def test_nearly_equal_anchors_of_an_entity_stand_once(tmp_path: Path) -> None:
 def test_labels_in_the_language_of_the_anchor_or_another(
     inputs: tuple[Path, Path], tmp_path: Path, language: str, names: tuple[str, str]
 ) -> None:
-    run(inputs, tmp_path / "out", positive="label", language=language)
+    run(inputs, tmp_path / "out", kind="label", language=language)
     for row, source in exported(tmp_path / "out"):
         name = names[WIKIS.index(source["wiki"])]
         assert all(text.split()[0] == name for text in (row["positive"], *negatives(row)))
@@ -178,7 +178,7 @@ def test_labels_in_the_language_of_the_anchor_or_another(
 
 
 def test_an_equal_label_is_no_negative(inputs: tuple[Path, Path], tmp_path: Path) -> None:
-    manifest = run(inputs, tmp_path / "out", positive="label", negatives=2)
+    manifest = run(inputs, tmp_path / "out", kind="label", negatives=2)
     rows = exported(tmp_path / "out")
     labels: dict[int, set[str]] = defaultdict(set)
     for row in read_rows(inputs[1], "entities"):
@@ -189,13 +189,13 @@ def test_an_equal_label_is_no_negative(inputs: tuple[Path, Path], tmp_path: Path
         assert len(set(negatives(row))) == 2
         assert all(text in labels[qid] for text, qid in zip(negatives(row), source["negative_qids"], strict=True))
     lost = sum(counts.get("equal_negative", 0) for counts in manifest["ledger"]["rows"].values())
-    three = run(inputs, tmp_path / "three", positive="label")["ledger"]["rows"]
+    three = run(inputs, tmp_path / "three", kind="label")["ledger"]["rows"]
     # A row has three negatives, so two are easier to find than three.
     assert lost < sum(counts.get("equal_negative", 0) for counts in three.values())
 
 
 def test_aliases_and_descriptions_and_why_a_row_has_none(inputs: tuple[Path, Path], tmp_path: Path) -> None:
-    manifest = run(inputs, tmp_path / "alias", positive="alias", negatives=1)
+    manifest = run(inputs, tmp_path / "alias", kind="alias", negatives=1)
     rows = exported(tmp_path / "alias")
     assert all(row["positive"].startswith("alias ") and row["negative_1"][0] in "n名" for row, _ in rows)
     numbers = [source["entity_qid"] - 1000 for _, source in rows]
@@ -205,17 +205,15 @@ def test_aliases_and_descriptions_and_why_a_row_has_none(inputs: tuple[Path, Pat
     counted = [counts["no_positive_text"] for counts in manifest["ledger"]["rows"].values()]
     assert sum(counted) == len(lost) > 0
 
-    manifest = run(inputs, tmp_path / "about", positive="description", negative="sentence", negatives=1)
+    run(inputs, tmp_path / "about", kind="description", negatives=1)
     for row, source in exported(tmp_path / "about"):
         assert row["positive"] == f"thing {source['entity_qid'] - 1000}"
         assert source["positive_wiki"] is None
-        assert source["negative_wikis"][0] in WIKIS
-    run(inputs, tmp_path / "only", positive="sentence", negative="description", negatives=2)
-    assert all(text.startswith("thing ") for row, _ in exported(tmp_path / "only") for text in negatives(row))
+        assert row["negative_1"].startswith("thing ")
 
 
 def test_labels_of_pairs_need_no_entities(inputs: tuple[Path, Path], tmp_path: Path) -> None:
-    options = MENTION | {"positive": "label", "negatives": 0}
+    options = MENTION | {"kind": "label", "negatives": 0}
     config = ExportOptions(pairs=str(inputs[0]), output=f"{tmp_path}/out", **options).completed()
     manifest = graph.run(config, [])
     labels = {row["qid"]: row["label"] for row in read_rows(inputs[0], "entities")}
@@ -328,10 +326,11 @@ def test_the_command_says_what_was_lost_and_why(
     inputs: tuple[Path, Path], tmp_path: Path, wikianchor: Callable[..., Ended]
 ) -> None:
     pairs, entities = inputs
-    flags = (f"--pairs={pairs}", f"--entities={entities}", f"--output={tmp_path}/out", "--positive=description")
+    flags = (f"--pairs={pairs}", f"--entities={entities}", f"--output={tmp_path}/out", "--kind=description")
     ended = wikianchor("export", *flags)
     assert (ended.status, ended.said) == (0, [])
-    assert "anchor (sentence), positive (description), 3 negatives (description)" in ended.output
+    assert "rows in 6 shards: description, 3 negatives" in ended.output
+    assert "eligible entities have a row" in ended.output
     assert "no_positive_text" in ended.output
     assert "no_negative_text" in ended.output
     assert wikianchor("verify", tmp_path / "out").status == 0
@@ -342,15 +341,13 @@ def test_what_does_not_go_together(inputs: tuple[Path, Path], tmp_path: Path) ->
     config = ExportOptions(pairs=pairs, output=out, **MENTION).completed()
     with pytest.raises(UsageError, match=r"--negatives=4: the rows of --pairs=.* have 3: build them with"):
         graph.run(replace(config, negatives=4), [])
-    with pytest.raises(
-        UsageError, match=r"--positive=alias needs --entities=DIR, built with .* --texts=labels,aliases"
-    ):
-        graph.run(replace(config, positive="alias"), [])
+    with pytest.raises(UsageError, match=r"--kind=alias needs --entities=DIR, built with .* --texts=labels,aliases"):
+        graph.run(replace(config, kind="alias"), [])
     with pytest.raises(UsageError, match=r"--language=same needs --entities=DIR, built with `wikianchor entities"):
-        graph.run(replace(config, positive="label", negative="label", language="same"), [])
+        graph.run(replace(config, kind="label", language="same"), [])
     bare = write_entities(tmp_path / "bare", WIKIS, [Item(1, [], {"enwiki": "A"})])
     with pytest.raises(InputError, match=r"has no descriptions: build it again with --texts=labels,descriptions"):
-        graph.run(replace(config, positive="description", entities=str(bare)), [])
+        graph.run(replace(config, kind="description", entities=str(bare)), [])
     assert not Path(out).exists()
 
 
@@ -368,7 +365,7 @@ def test_the_trainer_of_sentence_transformers_learns_from_the_stream(inputs: tup
 
     from wikianchor.trainer.models.new_encoder import learn_word_pieces
 
-    run(inputs, tmp_path / "out", positive="label", negatives=1)
+    run(inputs, tmp_path / "out", kind="label", negatives=1)
     files = f"{tmp_path}/out/data/export/*.parquet"
     stream = datasets.load_dataset("parquet", data_files=files, split="train", streaming=True, cache_dir=f"{tmp_path}")
     tokenizer = learn_word_pieces([text for row in stream.take(100) for text in row.values()], 500)
@@ -404,7 +401,7 @@ def test_no_shard_outside_of_its_dataset_is_read(
     with planted(inputs[0 if of_pairs else 1], config, tmp_path, way) as (dataset, path):
         pairs, entities = (dataset, inputs[1]) if of_pairs else (inputs[0], dataset)
         ended = wikianchor(
-            "export", f"--pairs={pairs}", f"--entities={entities}", "--positive=label", f"--output={tmp_path}/out"
+            "export", f"--pairs={pairs}", f"--entities={entities}", "--kind=label", f"--output={tmp_path}/out"
         )
     assert (ended.status, len(ended.said)) == (1, 1), ended.said
     assert f"{dataset}/manifest.json: {path!r} is no path of a shard" in ended.said[0]

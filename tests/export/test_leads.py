@@ -14,13 +14,25 @@ import pytest
 from tests.conftest import Ended
 from tests.stand_in import Item, Page, read_rows, run_pairs, write_entities, write_sentences
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.pipelines.commands.verify.exported import Origins, Text, compare_texts, sources_of
+from wikianchor.pipelines.commands.verify.exported import Origins, PageTexts, Text, compare_texts, sources_of
 from wikianchor.pipelines.dataset.reader import find_datasets
 from wikianchor.pipelines.export import graph
-from wikianchor.pipelines.export.leads import Lead, lead_of
+from wikianchor.pipelines.export.leads import lead_of
 from wikianchor.pipelines.export.options import ExportOptions
+from wikianchor.schemas.choices import KINDS, OF_WIKIDATA
 
 COLOURS = ("Red", "Blue", "Green", "Grey", "Pink")
+# Nearly equal ones would be left out.
+SENTENCES = (
+    "Many birds of {1} are {0} in summer.",
+    "The old flag has a stripe of {0}, says {1}.",
+    "Painters mixed {0} from plants; {1} lists them.",
+    "A car in {0} costs less.",
+    "{0} was worn by monks of {1} until the war.",
+    "Nobody knows why she chose {0} for her house.",
+    "In {1} the trains were all {0} once.",
+    "Under water, {0} is seen no longer.",
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,15 +45,13 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
             Page(
                 name.format(colour),
                 # The first sentence of Pink's page was lost, so it has no lead.
-                [f"{name.format(colour)} {verb}.", "It is old.", "It is bright."] if colour != "Pink" else [],
+                [f"{name.format(colour)} {verb}.", "It is old.", f"Nobody owns {colour}.", f"{colour} fades."]
+                if colour != "Pink"
+                else [],
             )
             for colour in COLOURS
         ]
-        links = [
-            f"{word} {wiki} lies [[{name.format(colour)}]] at number {number}."
-            for number, word in enumerate(("Here", "There", "Far", "Near", "Up", "Down", "East", "West"))
-            for colour in COLOURS
-        ]
+        links = [sentence.format(f"[[{name.format(colour)}]]", wiki) for sentence in SENTENCES for colour in COLOURS]
         pages += [Page(f"Page {number}", [link]) for number, link in enumerate(links)]
         sentences.append(write_sentences(directory / "sentences" / wiki, wiki, pages, shards=3))
     items = [Item(n, [9], {"enwiki": title, "dewiki": f"{title}e Farbe"}) for n, title in enumerate(COLOURS, 1)]
@@ -65,8 +75,15 @@ def export(build: Path, output: Path, **options: Any) -> list[tuple[dict[str, An
         # What stands before the first sentence does not count if that names the title.
         ("Mercury (planet)", [(2, "Mercury is a planet.")], "Mercury is a planet."),
         ("Oslo", [(1, "It is old.")], ""),
-        # The first sentence need not name the page.
-        ("Politics of Oslo", [(0, "The city is governed by a council.")], "The city is governed by a council."),
+        # A part of the title is enough, in the first sentence of the page.
+        ("Politics of Oslo", [(0, "Oslo is governed by a council.")], "Oslo is governed by a council."),
+        ("Politics of Oslo", [(1, "Oslo is governed by a council.")], ""),
+        ("Politics of Oslo", [(0, "The city is governed by a council.")], ""),
+        # "His father left Oslo" is no first sentence.
+        ("Oslo", [(1, "Its mayor left Oslo.")], ""),
+        ("Oslo (song)", [(1, "The Oslo song is old.")], "The Oslo song is old."),
+        ("Portuguese", [(0, "It is a language that comes from Latin.")], ""),
+        ("東京", [(0, "東京は日本の首都である。")], "東京は日本の首都である。"),
     ],
 )
 def test_a_lead_begins_with_the_first_sentence(title: str, sentences: list[tuple[int, str]], lead: str) -> None:
@@ -92,16 +109,16 @@ def test_by_default_a_sentence_and_the_leads_of_its_entity_and_of_the_negatives(
     links = ledger["rows"]["enwiki"]
     assert (links["no_positive_text"], links["seen"]) == (8, 40)
     assert links["kept"] == sum(source["wiki"] == "enwiki" for _, source in rows) >= 10
-    assert ledger["entities"]["enwiki"] == {"kept": 4, "no_row": 1, "seen": 5}
+    assert ledger["entities"]["enwiki"] == {"seen": 5, "eligible": 4, "kept": 4}
 
 
 def test_titles_and_leads_in_two_languages_stand_once(build: Path, tmp_path: Path) -> None:
-    rows = export(build, tmp_path / "titles", anchor="title")
+    rows = export(build, tmp_path / "titles", kind="title-lead", negatives=1)
     assert sorted(row["anchor"] for row, _ in rows) == sorted(
         title for colour in COLOURS[:-1] for title in (colour, f"{colour}e Farbe")
     )
     assert all(row["positive"].startswith(f"{row['anchor']} is") for row, _ in rows)
-    rows = export(build, tmp_path / "leads", anchor="lead", language="other")
+    rows = export(build, tmp_path / "leads", kind="cross-lingual-lead", negatives=1)
     assert len(rows) == 8
     for row, source in rows:
         assert {row["anchor"].split()[0], row["positive"].split()[0]} in [{name, f"{name}e"} for name in COLOURS]
@@ -109,29 +126,60 @@ def test_titles_and_leads_in_two_languages_stand_once(build: Path, tmp_path: Pat
         assert {source["positive_wiki"]} == {*source["negative_wikis"]}
 
 
+def test_adjacent_sentences_of_a_page(build: Path, tmp_path: Path) -> None:
+    rows = export(build, tmp_path / "out", kind="neighbour")
+    adjacent = {
+        (f"{name} {verb}.", "It is old.")
+        for colour in COLOURS
+        for name, verb in ((colour, "is a colour"), (f"{colour}e Farbe", "ist eine Farbe"))
+    }
+    for colour in COLOURS:
+        adjacent |= {("It is old.", f"Nobody owns {colour}."), (f"Nobody owns {colour}.", f"{colour} fades.")}
+    assert {(row["anchor"], row["positive"]) for row, _ in rows} <= adjacent
+    assert len(rows) >= 10
+    assert len({(source["wiki"], row["anchor"]) for row, source in rows}) == len(rows)
+    assert all(source["page_id"] == source["positive_page_id"] for _, source in rows)
+    assert all(source["page_id"] not in source["negative_page_ids"] for _, source in rows)
+
+
+def test_the_first_sentence_of_a_page_and_its_title(build: Path, tmp_path: Path) -> None:
+    rows = export(build, tmp_path / "out", kind="first-sentence", negatives=1)
+    assert {(row["anchor"], row["positive"]) for row, _ in rows} == {
+        pair
+        for colour in COLOURS[:-1]
+        for pair in ((f"{colour} is a colour.", colour), (f"{colour}e Farbe ist eine Farbe.", f"{colour}e Farbe"))
+    }
+    for row, source in rows:
+        assert row["negative_1"] in {*COLOURS, *(f"{colour}e Farbe" for colour in COLOURS)}
+        assert {source["wiki"]} == {source["positive_wiki"], *source["negative_wikis"]}
+
+
 def test_verify_compares_leads_with_their_pages(build: Path, tmp_path: Path) -> None:
     directory = tmp_path / "build"
     shutil.copytree(build, directory)
-    for name, options in (("train", {}), ("titles", {"anchor": "title"})):
-        graph.run(ExportOptions(pairs=f"{directory}/pairs", output=f"{directory}/{name}", **options).completed(), [])
+    for kind in KINDS:
+        if kind not in OF_WIKIDATA:
+            options = ExportOptions(pairs=f"{directory}/pairs", output=f"{directory}/{kind}", kind=kind)
+            graph.run(options.completed(), [])
     datasets = find_datasets(str(directory))
     for dataset in (dataset for dataset in datasets if dataset.manifest["dataset"] == "export"):
         sources = sources_of(dataset, datasets)
-        assert sorted(sources) == ["entities", "pairs", "sentences"]
+        assert sorted(sources) == (["pairs"] if "mention" in dataset.directory else ["entities", "pairs", "sentences"])
         assert compare_texts(dataset, sources, 20, 1) == (min(20, dataset.rows("export")), [])
     # A lead that is not that of the page.
-    rows = read_rows(directory / "train", "export")
+    rows = read_rows(directory / "lead", "export")
     text = Text("positive", "lead", rows[0]["negative_1"], 1, "enwiki", 1)
-    page = Lead(1, 1001, "Red", "Red is a colour. It is old.")
-    origins = Origins({}, {("enwiki", 1): page}, {("enwiki", "Red"): 1}, {})
-    assert origins.problem(text) == "not the lead of enwiki page 1"
-    assert origins.problem(text._replace(text=page.text)) == ""
-    assert origins.problem(text._replace(text=page.text, qid=2)) == "the lead of a page of Q1, not of Q2"
+    lead = "Red is a colour. It is old."
+    origins = Origins({}, {("enwiki", 1): PageTexts(1, "Red", {"lead": {0: lead}})}, {("enwiki", "Red"): 1}, {})
+    assert origins.problem(text) == "no lead text of enwiki page 1"
+    assert origins.problem(text._replace(text=lead)) == ""
+    assert origins.problem(text._replace(text=lead, qid=2)) == "a text of a page of Q1, not of Q2"
 
 
 def test_what_leads_are_read_from(build: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--anchor=lead is its own --positive=lead: add --language=other"):
-        export(build, tmp_path / "out", anchor="lead")
+    for kind, language, only in (("cross-lingual-lead", "same", "other"), ("neighbour", "any", "same")):
+        with pytest.raises(UsageError, match=f"--language={language}: rows of --kind={kind} have --language={only}"):
+            export(build, tmp_path / "out", kind=kind, language=language)
     # Pairs that stand alone: the other datasets have to be named.
     alone = tmp_path / "alone"
     alone.mkdir()

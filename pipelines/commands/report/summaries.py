@@ -153,15 +153,18 @@ def _pairs(dataset: Dataset) -> Iterator[str | Counts]:
 def _export(dataset: Dataset) -> Iterator[str | Counts]:
     options = dataset.options
     shards = len(dataset.shards("export"))
-    negatives = f"{options['negatives']} negatives ({options['negative']})" if options["negatives"] else "no negatives"
-    texts = f"anchor ({options['anchor']}), positive ({options['positive']}), {negatives}"
+    language = options["language"]
+    mixed = "" if language == "same" else f", the positive in {language} language (--language={language})"
+    texts = f"{options['kind']}, {options['negatives'] or 'no'} negatives{mixed}"
     yield f"{dataset.rows('export'):,} rows in {shards} shards: {texts}"
     for wiki, rows in dataset.ledger["rows"].items():
         entities = dataset.ledger["entities"][wiki]
-        share = entities["kept"] / max(1, entities["seen"])
-        lead = (
-            f"{wiki}: {rows.get('kept', 0):,} rows of {rows.get('seen', 0):,} pairs, {share:.0%} of the entities; else"
+        kept, eligible = entities["kept"], entities["eligible"]
+        yield (
+            f"{wiki}: {kept:,} of {eligible:,} eligible entities have a row ({kept / max(1, eligible):.0%}), "
+            f"{rows.get('kept', 0) / max(1, kept):.1f} rows each; {entities['seen']:,} entities have pairs"
         )
+        lead = f"{wiki}: {rows.get('kept', 0):,} rows of {rows.get('seen', 0):,} pairs; else"
         yield ledger(f"Pairs of {wiki}", lead, "export", rows)
 
 

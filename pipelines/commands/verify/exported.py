@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import groupby, zip_longest
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +17,9 @@ from wikianchor.pipelines.commands.verify.rows import schema_of
 from wikianchor.pipelines.dataset.inputs import fingerprint, wiki_of
 from wikianchor.pipelines.dataset.reader import Dataset, read_batches
 from wikianchor.pipelines.dataset.text_part_reader import read_text_batches
-from wikianchor.pipelines.export.leads import Lead, lead_sentences_of, page_leads
-from wikianchor.pipelines.export.steps import COLUMNS, LEAD, SENTENCE, TITLE
-from wikianchor.schemas.choices import OF_PAGES
+from wikianchor.pipelines.export.leads import sentences_of, texts_of_page
+from wikianchor.pipelines.export.texts import COLUMNS, OF_PAGES, PAGE_TEXTS, SENTENCE
+from wikianchor.schemas.choices import KINDS, REGIONS
 
 
 class Text(NamedTuple):
@@ -40,18 +41,36 @@ class Text(NamedTuple):
     page: int | None
 
 
+class PageTexts(NamedTuple):
+    """A page and its texts.
+
+    Attributes:
+        page_id, title: the page.
+        texts: its texts, by kind and number; see `texts_of_page`.
+    """
+
+    page_id: int
+    title: str
+    texts: Mapping[str, Mapping[int, str]]
+
+    def are_together(self, first: Text, second: Text) -> bool:
+        """Return whether two texts have the same number."""
+        others = self.texts[second.kind]
+        return any(text == first.text and others.get(n) == second.text for n, text in self.texts[first.kind].items())
+
+
 class Origins(NamedTuple):
     """What the datasets that rows were made from hold of their texts.
 
     Attributes:
         pairs: wiki, page and linked entity of each row of pairs, by its text.
-        pages: the title and the lead of pages, by wiki and page.
+        pages: pages by wiki and number of the page.
         items: the items of pages, by wiki and title and by wiki and page.
         texts: the texts of Wikidata, by kind and item.
     """
 
     pairs: Mapping[str, set[tuple[str, int, int]]]
-    pages: Mapping[tuple[str, int], Lead]
+    pages: Mapping[tuple[str, int], PageTexts]
     items: Mapping[tuple[str, str | int], int]
     texts: Mapping[tuple[str, int], set[str]]
 
@@ -63,12 +82,12 @@ class Origins(NamedTuple):
         if text.kind not in OF_PAGES:
             is_there = text.text in self.texts.get((text.kind, text.qid), ())
             return "" if is_there else f"no {text.kind} of Q{text.qid}"
-        lead = self.pages.get((text.wiki or "", text.page or 0))
-        if lead is None or text.text != (lead.text if text.kind == LEAD else lead.title):
-            return f"not the {text.kind} of {text.wiki} page {text.page}"
+        page = self.pages.get((text.wiki or "", text.page or 0))
+        if page is None or text.text not in page.texts[text.kind].values():
+            return f"no {text.kind} text of {text.wiki} page {text.page}"
         wiki = str(text.wiki)
-        qid = self.items.get((wiki, lead.page_id), self.items.get((wiki, lead.title)))
-        return "" if qid == text.qid else f"the {text.kind} of a page of Q{qid}, not of Q{text.qid}"
+        qid = self.items.get((wiki, page.page_id), self.items.get((wiki, page.title)))
+        return "" if qid == text.qid else f"a text of a page of Q{qid}, not of Q{text.qid}"
 
 
 def sources_of(dataset: Dataset, datasets: Sequence[Dataset]) -> dict[str, list[Dataset]] | str:
@@ -89,8 +108,9 @@ def compare_texts(
 ) -> tuple[int, list[str]]:
     """Compare sampled rows with their sources; return their number and what is wrong.
 
-    Each sentence must be a row of `pairs` for the page and the item that `sources` names, a lead or title that of the
-    item's page, another text one that its item has; and no negative may link to the entity of its row.
+    Each sentence must be a row of `pairs` for the page and the item that `sources` names, a lead, title or adjacent
+    sentence one of the item's page, another text one that its item has. Texts of one page must belong together, and no
+    negative may link to the entity of its row.
 
     Args:
         dataset: the dataset of `export`.
@@ -111,6 +131,11 @@ def compare_texts(
             is_negative = text.qid != origin["entity_qid"]
             if is_negative and any(qid == origin["entity_qid"] for _, _, qid in origins.pairs.get(text.text, ())):
                 problems.append(f"{where}: {text.name} links to Q{origin['entity_qid']} itself: {text.text!r:.300}")
+        anchor, positive = texts[0], texts[1]
+        page = origins.pages.get((anchor.wiki or "", anchor.page or 0))
+        of_one_page = {anchor.kind, positive.kind} <= {*PAGE_TEXTS} and positive[-2:] == anchor[-2:]
+        if page and of_one_page and not page.are_together(anchor, positive):
+            problems.append(f"{where}: anchor and positive do not belong together: {row['anchor']!r:.300}")
         if len(set(row.values())) < len(row):
             problems.append(f"{where}: two of its texts are the same: {row['anchor']!r:.300}")
     return len(of_rows), problems
@@ -119,39 +144,46 @@ def compare_texts(
 def _texts_of(row: Mapping[str, str], origin: Mapping[str, Any], options: Mapping[str, Any]) -> Iterator[Text]:
     """Yield the texts of a row."""
     qid = origin["entity_qid"]
-    yield Text("anchor", options["anchor"], row["anchor"], qid, wiki=origin["wiki"], page=origin["page_id"])
+    anchor_kind, positive_kind, negative_kind = KINDS[options["kind"]]
+    yield Text("anchor", anchor_kind, row["anchor"], qid, wiki=origin["wiki"], page=origin["page_id"])
     wiki, page = origin["positive_wiki"], origin["positive_page_id"]
-    yield Text("positive", options["positive"], row["positive"], qid, wiki=wiki, page=page)
+    yield Text("positive", positive_kind, row["positive"], qid, wiki=wiki, page=page)
     pages = zip_longest(origin["negative_qids"], origin["negative_wikis"], origin["negative_page_ids"])
     for number, (qid, wiki, page) in enumerate(pages, 1):
-        yield Text(f"negative_{number}", options["negative"], row[f"negative_{number}"], qid, wiki=wiki, page=page)
+        name = f"negative_{number}"
+        yield Text(name, negative_kind, row[name], qid, wiki=wiki, page=page)
 
 
 def _origins(texts: Sequence[Text], sources: Mapping[str, Sequence[Dataset]], lead_sentences: int) -> Origins:
     """Read what there is about texts in the datasets that they are from."""
-    pages = {(text.wiki, text.page) for text in texts if text.kind in (LEAD, TITLE)}
-    leads = {
-        (wiki_of(dataset), lead.page_id): lead
-        for dataset in sources.get("sentences", ())
-        for path in dataset.shards("sentences")
-        for lead in page_leads(lead_sentences_of(path), lead_sentences)
-        if (wiki_of(dataset), lead.page_id) in pages
-    }
-    titles = {(wiki, lead.title) for (wiki, _), lead in leads.items()}
+    kinds = {text.kind for text in texts}
+    wanted = {(text.wiki, text.page) for text in texts if text.kind in PAGE_TEXTS}
+    pages: dict[tuple[str, int], PageTexts] = {}
+    for dataset in sources.get("sentences", ()) if wanted else ():
+        wiki = wiki_of(dataset)
+        for path in dataset.shards("sentences"):
+            for page_id, group in groupby(sentences_of(path, REGIONS), itemgetter("page_id")):
+                if (wiki, page_id) in wanted:
+                    sentences = list(group)
+                    of_page = {
+                        kind: dict(texts_of_page(kind, sentences, lead_sentences)) for kind in kinds & {*PAGE_TEXTS}
+                    }
+                    pages[wiki, page_id] = PageTexts(page_id, sentences[0]["title"], of_page)
+    titles = {(wiki, page.title) for (wiki, _), page in pages.items()}
     items: dict[tuple[str, str | int], int] = {}
-    for dataset in sources.get("entities", ()) if leads else ():
+    for dataset in sources.get("entities", ()) if pages else ():
         for path in dataset.shards("sitelinks"):
             for batch in read_batches(path, ["wiki", "qid", "title", "page_id"]):
                 for link in batch.to_pylist():
                     if (link["wiki"], link["title"]) in titles:
                         items[link["wiki"], link["title"]] = link["qid"]
-                    elif (link["wiki"], link["page_id"]) in leads:
+                    elif (link["wiki"], link["page_id"]) in pages:
                         items[link["wiki"], link["page_id"]] = link["qid"]
     of_items: dict[tuple[str, int], set[str]] = {}
-    for kind in {text.kind for text in texts}.difference(OF_PAGES):
+    for kind in kinds.difference(OF_PAGES):
         qids = {text.qid for text in texts if text.kind == kind}
         of_items |= {(kind, qid): matching for qid, matching in _texts_of_items(sources, kind, qids).items()}
-    return Origins(_sentences(sources["pairs"][0], {text.text for text in texts}), leads, items, of_items)
+    return Origins(_sentences(sources["pairs"][0], {text.text for text in texts}), pages, items, of_items)
 
 
 def _sampled_texts(dataset: Dataset, rows: int, seed: int) -> list[dict[str, Any]]:

