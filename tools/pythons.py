@@ -14,8 +14,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -44,12 +42,6 @@ PACKAGES = ("pipelines", "schemas", "trainer", "wikianchor")
 BUILT_FROM = (*PACKAGES, "demo", "LICENSE", "MANIFEST.in", "README.md", "pyproject.toml", "setup.py")
 # What tests of these directories read beside their own folder.
 BESIDE = ("benchmarks", "configs", "demo", "docs", "pyproject.toml")
-# Prints the version of a CPython with a GIL.
-PROBE = """
-import sys
-if sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)():
-    print("%d.%d" % sys.version_info[:2])
-"""
 
 
 def main() -> int:
@@ -76,28 +68,14 @@ def supported_versions() -> list[str]:
 
 
 def find_pythons(versions: list[str]) -> dict[str, str]:
-    """Return the interpreters of these versions by version: those on PATH first, then those of pyenv.
+    """Return the interpreters of these versions by version.
 
-    A command of pyenv on PATH works only where its version is switched on, so each is run before it counts.
+    Those of pyenv come first: its commands on PATH work only where their version is switched on.
     """
-    first = {version: next(filter(partial(is_version, version), candidates(version)), "") for version in versions}
-    return {version: path for version, path in first.items() if path}
-
-
-def is_version(version: str, path: str) -> bool:
-    """Return whether a path is a CPython of a version, with a GIL."""
-    if not os.access(path, os.X_OK):
-        return False
-    return subprocess.run([path, "-c", PROBE], capture_output=True, text=True).stdout.strip() == version
-
-
-def candidates(version: str) -> Iterator[str]:
-    """Yield the paths at which a version may be."""
-    for directory in os.get_exec_path():
-        for name in (f"python{version}", "python3"):
-            yield os.path.join(directory, name)
     root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
-    yield from sorted(glob.glob(f"{root}/versions/{version}.*/bin/python"))
+    path = os.pathsep.join([*sorted(glob.glob(f"{root}/versions/*/bin")), *os.get_exec_path()])
+    paths = {version: shutil.which(f"python{version}", path=path) for version in versions}
+    return {version: python for version, python in paths.items() if python}
 
 
 def build_wheel(python: str, directory: Path) -> Path:

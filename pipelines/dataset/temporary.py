@@ -6,14 +6,12 @@ they are made in one directory, which is removed when the process ends.
 
 from __future__ import annotations
 
-import atexit
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 _root = ""
-_of_beam = ""
+_of_beam: tempfile.TemporaryDirectory[str] | None = None
 
 
 def temporary_root() -> str:
@@ -25,12 +23,10 @@ def temporary_root() -> str:
 def beams_temporary_files() -> Iterator[None]:
     """Context manager: put the temporary files that Beam makes into a directory that is removed at exit."""
     global _root, _of_beam
-    if not _of_beam:
-        _of_beam = tempfile.mkdtemp(prefix="wikianchor-beam-")
-        # Exit handlers run in reverse order: Beam's job servers are registered later, and stop before this one.
-        atexit.register(remove_beams_temporary_files)
+    # Exit handlers run in reverse order: Beam's job servers are registered later, and stop before it is removed.
+    _of_beam = _of_beam or tempfile.TemporaryDirectory(prefix="wikianchor-beam-", ignore_cleanup_errors=True)
     before = _root, tempfile.tempdir
-    _root, tempfile.tempdir = temporary_root(), _of_beam
+    _root, tempfile.tempdir = temporary_root(), _of_beam.name
     try:
         yield
     finally:
@@ -40,6 +36,6 @@ def beams_temporary_files() -> Iterator[None]:
 def remove_beams_temporary_files() -> None:
     """Remove the temporary files of Beam. Call it before `os._exit`, which runs no exit handlers."""
     global _of_beam
-    if _of_beam:
-        shutil.rmtree(_of_beam, ignore_errors=True)
-        _of_beam = ""
+    if _of_beam is not None:
+        _of_beam.cleanup()
+        _of_beam = None
