@@ -20,16 +20,15 @@ import pytest
 
 from tests.fork_server import running
 from wikianchor.io.config_file import tomllib
-from wikianchor.io.options import declared, program
-from wikianchor.mteb.options import parser as mteb_parser
+from wikianchor.io.options import add_options, declared, program
+from wikianchor.mteb.options import MtebOptions
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
-from wikianchor.trainer.config import add_flags
+from wikianchor.trainer.config import CONFIGS
 from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions
 from wikianchor.trainer.evaluate.options import parser as evaluate_parser
 from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.mboe.detect import DetectOptions
-from wikianchor.trainer.papers.options import COMMANDS as PAPERS
 from wikianchor.trainer.papers.options import TableOptions
 
 ROOT = Path(__file__).parent.parent
@@ -159,14 +158,14 @@ def known_flags(words: list[str]) -> set[str] | None:
     if command == "evaluate":
         parser = evaluate_parser()
     elif command == "mteb":
-        parser = mteb_parser()
+        parser = program("", "", MtebOptions)
     elif command == "train" and rest[:1] == ["mboe"]:
         parser = program("", "", MboeConfig)
     elif command in ("vectors", "detect"):
         parser = program("", "", EntityVectorsOptions if command == "vectors" else DetectOptions)
     elif command == "train":
         parser = argparse.ArgumentParser()
-        add_flags(parser, rest[0])
+        add_options(parser, CONFIGS[rest[0]])
     else:
         return None
     return {"--config", *(flag for action in parser._actions for flag in action.option_strings)}
@@ -203,8 +202,7 @@ def test_what_commands_write_is_ignored_by_git(page: Path) -> None:
 def test_flags_in_the_text_are_known() -> None:
     """Flags that are named between the blocks: those of any command of ours, of Beam, of pip or of Beam's image."""
     known = beam_flags() | {"--index-url", "--worker_pool", "--config"}
-    classes = [TableOptions, *(cls for cls, _ in PAPERS.values())]
-    known |= {f"--{option.flag}" for cls in classes for option in declared(cls)}
+    known |= {f"--{option.flag}" for option in declared(TableOptions)}
     for command in COMMANDS:
         known |= known_flags(["wikianchor", command]) or set()
     for words in ("train ease", "train sdjc", "train t5", "train mboe", "evaluate", "mteb", "vectors", "detect"):

@@ -99,7 +99,7 @@ def test_every_command_of_the_papers_exists_and_takes_its_arguments() -> None:
         "wikianchor train mboe --nonsense=1",
         "wikianchor papers tables table0 --data=d --evaluation=e --output=o",
         "wikianchor papers tables sdjc --nonsense=1",
-        "wikianchor papers figures polar",
+        "wikianchor papers figures words",
         "python -m wikianchor.trainer.nonsense",
         "python benchmarks/nonsense.py",
         "python benchmarks/evaluation.py nonsense",

@@ -25,7 +25,6 @@ from wikianchor.trainer.evaluate.options import EvaluateOptions  # noqa: E402
 from wikianchor.trainer.mboe.config import MboeConfig  # noqa: E402
 from wikianchor.trainer.mboe.detect import DetectOptions  # noqa: E402
 from wikianchor.trainer.options import HELP  # noqa: E402
-from wikianchor.trainer.papers.options import COMMANDS as PAPERS  # noqa: E402
 from wikianchor.trainer.papers.options import TableOptions  # noqa: E402
 
 PLACE = ROOT / "docs" / "reference"
@@ -72,10 +71,8 @@ def trainer() -> str:
     text += "\n# Evaluation\n\n`wikianchor evaluate --flag=value ...`\n\n"
     text += table(declared(EvaluateOptions)) + config_row("evaluate")
     text += f"\n# Evaluation by mteb\n\n`wikianchor mteb --flag=value ...`\n\n{table(declared(MtebOptions))}"
-    text += "\n# Tables and figures of papers\n\n`wikianchor papers KIND NAME --flag=value ...`\n"
-    text += f"\n## tables NAME, with the options of ease, or of sdjc for sdjc\n\n{table(declared(TableOptions))}"
-    for name, (options_of_command, about) in PAPERS.items():
-        text += f"\n## {name}\n\n{_escaped(about)}\n\n{table(declared(options_of_command))}"
+    text += "\n# Tables of papers\n\n`wikianchor papers tables NAME --flag=value ...`, with the options of ease, "
+    text += f"for sdjc with its own\n\n{table(declared(TableOptions))}"
     text += "\n# Vectors of entities\n\n`wikianchor vectors --flag=value ...`\n\n"
     text += table(declared(EntityVectorsOptions))
     text += "\n# Entities in documents\n\n`wikianchor detect --flag=value ... < documents.jsonl`\n\n"

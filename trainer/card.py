@@ -22,7 +22,7 @@ from wikianchor.trainer.config import Config, EncoderConfig, PairsConfig
 from wikianchor.trainer.data.shards import PairDataset, read_wikis
 from wikianchor.trainer.data.texts import Texts
 from wikianchor.trainer.loop.checkpoint import State
-from wikianchor.trainer.loop.train import DevScorer
+from wikianchor.trainer.loop.train import DevScore
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.export import has_modules
 
@@ -40,20 +40,20 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **packages, "device": device}
 
 
-def run_record(config: Config, state: State, dev: DevScorer, weights: str, data: Mapping[str, Any]) -> str:
+def run_record(config: Config, state: State, dev: DevScore | None, weights: str, data: Mapping[str, Any]) -> str:
     """Return the content of run.json.
 
     Args:
         config: options of the run.
         state: progress at its end.
-        dev: its dev score.
+        dev: its dev score, or None.
         weights: which weights became the model.
         data: what identifies the dataset.
     """
     record = {
         "config": config.record(),
         "state": dataclasses.asdict(state),
-        "dev": dev.name if dev.active else None,
+        "dev": dev.name if dev else None,
         "weights": weights,
         "data": data,
         "versions": versions(),
@@ -67,7 +67,7 @@ def model_card(
     dataset: PairDataset | Texts,
     state: State,
     *,
-    dev: str,
+    dev: DevScore | None,
     weights: str,
     target: str,
 ) -> str:
@@ -78,11 +78,10 @@ def model_card(
         config: options of the run.
         dataset: what it was trained on.
         state: progress at the run's end.
-        dev: name of the dev score.
+        dev: its dev score, or None.
         weights: which weights became the model.
         target: directory of the model, for the example; `wikianchor publish` replaces it.
     """
-    best = "none was asked for" if state.best is None else f"{state.best:.4f} at step {state.best_step} ({dev})"
     is_wikipedia = isinstance(dataset, PairDataset) and not dataset.is_own
     pairs_size = f"{dataset.rows:,} pairs of {dataset.entities:,} entities"
     size = ", ".join(dataset.paths) if isinstance(dataset, Texts) else pairs_size
@@ -95,7 +94,7 @@ def model_card(
         "weights": weights,
         **({"widths": f"{widths}: {_CUT}"} if widths else {}),
         "steps": f"{state.step} of {config.step_size} sentences, {config.softmax_size} in a softmax",
-        "dev score": best,
+        "dev score": best_score(state, dev),
         "seed": config.seed,
         "data": f"{size}, fingerprint {dataset.fingerprint[:16]}",
     }
@@ -125,6 +124,13 @@ def model_card(
             "",
         ]
     )
+
+
+def best_score(state: State, dev: DevScore | None) -> str:
+    """Return the best dev score of a run in words."""
+    if dev is None or state.best is None:
+        return "none was asked for"
+    return f"{state.best:.4f} at step {state.best_step} ({dev.name})"
 
 
 def base_model(model: str) -> str:

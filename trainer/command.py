@@ -18,7 +18,7 @@ EVAL = (*TRAIN, "sklearn", "scipy")
 MTEB = (*TRAIN, "mteb", "sentence_transformers")
 
 
-def check_flags(name: str, parse: Callable[[], object]) -> None:
+def check_flags(name: str, parse: Callable[[Sequence[str]], object], argv: Sequence[str]) -> None:
     """Parse a command line; print its help or its error and end the process if there is one.
 
     Call it before torch is imported, which takes seconds.
@@ -26,10 +26,11 @@ def check_flags(name: str, parse: Callable[[], object]) -> None:
     Args:
         name: beginning of the error line.
         parse: parses the command line.
+        argv: the command line.
     """
     with clean_output():
         try:
-            parse()
+            parse(argv)
         except (UsageError, InputError) as error:
             sys.exit(fail(name, error))
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from wikianchor.io.cache import cache_directory
 from wikianchor.io.errors import UsageError
 from wikianchor.io.option_groups import DryRun, Seed
-from wikianchor.io.options import above, add_options, at_least, between, option, read_options
+from wikianchor.io.options import above, at_least, between, option, read_options
 from wikianchor.trainer.choices import POOLERS, PROJECTIONS
 from wikianchor.trainer.option_groups import Cache, EntityVectors, Machine, Run, Updates
 from wikianchor.trainer.presets import NEW_SIZES, PRESETS
@@ -424,11 +424,6 @@ class SpanConfig(FromScratch):
 CONFIGS: dict[str, type[Config]] = {
     config.objective: config for config in (EaseConfig, SimcseConfig, SdjcConfig, SpanConfig)
 }
-
-
-def add_flags(parser: argparse.ArgumentParser, objective: str) -> None:
-    """Add the flags of an objective to a parser."""
-    add_options(parser, CONFIGS[objective])
 
 
 def make(objective: str, flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Any:

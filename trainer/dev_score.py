@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -13,59 +12,34 @@ from wikianchor.io.options import shown
 from wikianchor.trainer.config import EncoderConfig
 from wikianchor.trainer.data.feed import Feed
 from wikianchor.trainer.distributed import mean_scalar
-
-if TYPE_CHECKING:
-    from wikianchor.trainer.evaluate.dev import DevSet
+from wikianchor.trainer.loop.train import DevScore
 
 
-@dataclass
-class DevScore:
-    """A score that chooses the best weights; higher is better.
+def make_dev_score(config: EncoderConfig, feed: Feed[Any]) -> DevScore | None:
+    """Return the dev score of a run; None where the options ask for none.
 
-    The STS sets are read when it is made, so that errors in them are reported before training starts.
-    """
-
-    config: EncoderConfig
-    feed: Feed[Any]
-    sets: Mapping[str, DevSet] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.sets = read_sets(self.config) if self.config.dev else {}
-
-    @property
-    def active(self) -> bool:
-        """Whether there is a score at all."""
-        return self.config.has_dev_score
-
-    @property
-    def name(self) -> str:
-        """What the score is, for records."""
-        if self.config.dev:
-            return f"mean Spearman of the dev parts of {shown(self.config.dev_tasks)}"
-        return f"loss of {len(self.feed.excluded)} held-out rows, negative"
-
-    def score(self, model: Any) -> tuple[float, Mapping[str, float]]:
-        """Return the score, and the values that it is computed from."""
-        # The compiled graphs are for the lengths and the gradients of training.
-        with torch.compiler.set_stance("force_eager"):
-            if self.config.dev:
-                scores = {task: dev.score(model.encoder) for task, dev in self.sets.items()}
-                return sum(scores.values()) / len(scores), scores
-            return held_out_score(model, self.feed)
-
-
-def read_sets(config: EncoderConfig) -> dict[str, DevSet]:
-    """Return the dev parts of `--dev_tasks` by the names of their sets.
+    The STS sets are read here, so that errors in them are reported before training starts.
 
     Raises:
         UsageError: a set has no dev part, or the extra `eval` is not installed.
         InputError: a set is missing or damaged.
     """
+    if not config.dev:
+        name = f"loss of {len(feed.excluded)} held-out rows, negative"
+        return DevScore(name, lambda model: held_out_score(model, feed)) if config.held_out else None
     try:
         from wikianchor.trainer.evaluate.dev import load_dev
     except ImportError as error:
         raise UsageError(f"--dev needs the extra eval ({error}): pip install 'wikianchor[eval]'") from error
-    return {task: load_dev(config.dev, task) for task in config.dev_tasks}
+    sets = {task: load_dev(config.dev, task) for task in config.dev_tasks}
+
+    def score(model: Any) -> tuple[float, Mapping[str, float]]:
+        # The compiled graphs are for the lengths and the gradients of training.
+        with torch.compiler.set_stance("force_eager"):
+            scores = {task: dev.score(model.encoder) for task, dev in sets.items()}
+        return sum(scores.values()) / len(scores), scores
+
+    return DevScore(f"mean Spearman of the dev parts of {shown(config.dev_tasks)}", score)
 
 
 @torch.no_grad()
@@ -76,6 +50,7 @@ def held_out_score(model: Any, feed: Feed[Any]) -> tuple[float, Mapping[str, flo
     """
     model.train()
     torch.manual_seed(feed.config.seed)
-    losses = [model(batch) for batch in feed.held_out()]
+    with torch.compiler.set_stance("force_eager"):
+        losses = [model(batch) for batch in feed.held_out()]
     means = {name: float(mean_scalar(sum(loss[name] for loss in losses) / len(losses))) for name in losses[0]}
     return -means["loss"], means

@@ -9,7 +9,6 @@ from typing import Any
 from wikianchor.io.config_file import add_config, with_settings
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import add_options, program
-from wikianchor.trainer.command import check_flags
 from wikianchor.trainer.config import CONFIGS, make
 from wikianchor.trainer.mboe.config import ABOUT as MBOE
 from wikianchor.trainer.mboe.config import MboeConfig
@@ -63,8 +62,3 @@ def read_file(objective: str, path: str) -> dict[str, Any]:
     """Return the options of an objective in a TOML file; raises as `parse`."""
     parser = program("", "", OBJECTIVES[objective])
     return vars(parser.parse_args(with_settings(f"train.{objective}", [f"--config={path}"], parser)))
-
-
-def answer(argv: Sequence[str]) -> None:
-    """Print the help that a command line asks for, or what is wrong with its flags, and exit; else do nothing."""
-    check_flags("trainer", lambda: task_parser().parse_args(_with_settings(argv)))

@@ -28,12 +28,11 @@ from wikianchor.trainer.data.own_rows import NO_LANGUAGE, open_rows
 from wikianchor.trainer.data.shards import PairDataset, read_entities
 from wikianchor.trainer.data.texts import Texts, open_texts
 from wikianchor.trainer.data.tokens import open_tokens
-from wikianchor.trainer.dev_score import DevScore
+from wikianchor.trainer.dev_score import make_dev_score
 from wikianchor.trainer.dry_run import describe, sample_rows
 from wikianchor.trainer.introduction import introduction, names
 from wikianchor.trainer.loop.checkpoint import State, load_kept
-from wikianchor.trainer.loop.log import Log
-from wikianchor.trainer.loop.trackers import Tracker, open_trackers
+from wikianchor.trainer.loop.log import Log, Tracker, add_trackers
 from wikianchor.trainer.loop.train import TrainingRun, make_run, train
 from wikianchor.trainer.mboe import task as mboe
 from wikianchor.trainer.mboe.config import MboeConfig
@@ -72,7 +71,7 @@ def prepare(config: PairsConfig, pairs: PairDataset, device: torch.device, log: 
     if config.compile:
         compile_lengths(encoder.backbone, len(feed.lengths))
         try_compiled(model, first, log)
-    run = make_run(config, model, feed, dev=DevScore(config, feed), log=log, data=pairs.fingerprint)
+    run = make_run(config, model, feed, dev=make_dev_score(config, feed), log=log, data=pairs.fingerprint)
     linked = f" with {pairs.entities:,} entities" if model.table is not None else ""
     of = "" if tokens.names == (NO_LANGUAGE,) else f" of {names(sorted(tokens.names))}"
     data = f"{feed.rows:,} {'rows' if pairs.is_own else 'pairs'}{of}{linked} in {pairs.source}"
@@ -162,7 +161,7 @@ def prepare_sdjc(config: SdjcConfig, texts: Texts, device: torch.device, log: Lo
     feed = TripletFeed(triplets, config, device)
     model = SdjcModel(encoder, config)
     check_dropout(model, feed.batch(feed.order(0)[: min(16, config.softmax_size)], 0).to(device))
-    run = make_run(config, model, feed, dev=DevScore(config, feed), log=log, data=texts.fingerprint)
+    run = make_run(config, model, feed, dev=make_dev_score(config, feed), log=log, data=texts.fingerprint)
     data = f"{len(triplets):,} rows of {len(triplets.starts) - 1:,} sentences in {names(texts.paths)}"
     log.say(introduction(config, encoder, data, run.total, device))
     return run
@@ -240,7 +239,7 @@ def finish(run: TrainingRun, dataset: PairDataset | Texts, state: State) -> str:
         "run.json": run_record(config, state, run.dev, weights, data),
         "data_manifest.json": json.dumps(dataset.manifest, indent=2) + "\n",
     }
-    card = model_card(encoder, config, dataset, state, dev=run.dev.name, weights=weights, target=target)
+    card = model_card(encoder, config, dataset, state, dev=run.dev, weights=weights, target=target)
     export(encoder, target, card, files)
     packages = ", ".join(f"{name} {version}" for name, version in versions().items())
     run.log.say(f"{target}: {weights}; pooler {encoder.pooler}, seed {config.seed}, {packages}")
@@ -289,7 +288,7 @@ def run(config: Config, trackers: Sequence[Tracker] = ()) -> str:
 
     Args:
         config: options of the run.
-        trackers: that get its records, besides those that the options ask for.
+        trackers: functions that get its records, besides those that the options ask for.
     """
     if isinstance(config, PairsConfig) and config.dry_run:
         return dry_run(config)
@@ -300,16 +299,16 @@ def run(config: Config, trackers: Sequence[Tracker] = ()) -> str:
     if config.model:
         check_model(config.model)
     distributed.start(device)
-    is_first = distributed.rank() == 0
-    log = Log(config.output, is_first, [*open_trackers(config), *trackers] if is_first else ())
+    log = Log(config.output, active=distributed.rank() == 0, trackers=trackers)
     try:
-        if distributed.rank() == 0:
+        if log.active:
+            add_trackers(log, config)
             _save_config(config)
         objectives: dict[str, tuple[Any, Any]] = {"t5": (t5.prepare, t5.finish), "sdjc": (prepare_sdjc, finish)}
         prepare_run, finish_run = objectives.get(config.objective, (prepare, finish))
         training_run = prepare_run(config, data, device, log)
         state = train(training_run)
-        target = finish_run(training_run, data, state) if distributed.rank() == 0 else ""
+        target = finish_run(training_run, data, state) if log.active else ""
         distributed.barrier()
         return target
     finally:

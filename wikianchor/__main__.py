@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# Commands of the trainer: the module whose `answer` reads a command line, the packages that the command needs, a name
-# in `wikianchor.trainer.command`, and the module whose `main` runs it.
+# Commands of the trainer: the beginning of their errors, the module whose `parse` reads a command line, the packages
+# that the command needs, a name in `wikianchor.trainer.command`, and the module whose `main` runs it.
 _PROGRAMS = {
-    "train": ("trainer.options", "TRAIN", "trainer.task"),
-    "evaluate": ("trainer.evaluate.options", "EVAL", "trainer.evaluate.command"),
-    "papers": ("trainer.papers.options", "EVAL", "trainer.papers.command"),
-    "mteb": ("mteb.options", "MTEB", "mteb.command"),
-    "vectors": ("trainer.entity_vectors.options", "TRAIN", "trainer.entity_vectors.initial_vectors"),
-    "detect": ("trainer.mboe.detect", "DATA", "trainer.mboe.detect"),
+    "train": ("trainer", "trainer.options", "TRAIN", "trainer.task"),
+    "evaluate": ("evaluate", "trainer.evaluate.options", "EVAL", "trainer.evaluate.command"),
+    "papers": ("papers", "trainer.papers.options", "EVAL", "trainer.papers.tables"),
+    "mteb": ("mteb", "mteb.options", "MTEB", "mteb.command"),
+    "vectors": ("trainer", "trainer.entity_vectors.options", "TRAIN", "trainer.entity_vectors.initial_vectors"),
+    "detect": ("trainer", "trainer.mboe.detect", "DATA", "trainer.mboe.detect"),
 }
 
 
@@ -48,8 +48,8 @@ def run_program(name: str, *arguments: str) -> int:
     """
     from wikianchor.trainer import command
 
-    options, packages, code = _PROGRAMS[name]
-    importlib.import_module(f"wikianchor.{options}").answer(arguments)
+    title, options, packages, code = _PROGRAMS[name]
+    command.check_flags(title, importlib.import_module(f"wikianchor.{options}").parse, arguments)
     command.need(getattr(command, packages))
     module = importlib.import_module(f"wikianchor.{code}")
     if signal.getsignal(signal.SIGINT) is _end_at_once:

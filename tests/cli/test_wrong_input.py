@@ -39,7 +39,7 @@ MODULES = {
     "trainer": "wikianchor.trainer.task",
     "evaluate": "wikianchor.trainer.evaluate.command",
     "entities": "wikianchor.trainer.entity_vectors.initial_vectors",
-    "papers": "wikianchor.trainer.papers.command",
+    "papers": "wikianchor.trainer.papers.tables",
     "detect": "wikianchor.trainer.mboe.detect",
 }
 
@@ -438,16 +438,6 @@ papers tables table1 --evaluation=empty --output=new
   2 --data is missing
 papers tables sdjc --evaluation=empty --data=new --output=new
   2 --model is missing
-papers figures words --model=models/toy/model --pairs=none.tsv --output=new
-  1 none.tsv: no such file
-papers figures cases --model=models/toy/model --pairs=sts.tsv
-  2 --model: two models are compared, and 1 are given
-papers construction filter --pairs=none.csv --output=new
-  2 give --translator, or both --translations and --back
-papers construction filter --pairs=sts.tsv --output=new --thresholds=2 --translator=cat
-  2 --thresholds=2: must be 0 or more, and below 1
-papers construction compare --pairs=none.csv --test=sts.tsv --model=models/toy/model
-  1 none.csv: no such file
 detect --mentions=nowhere
   1 nowhere/manifest.json: not there, so this is no finished dataset: wikianchor mentions makes one
 detect --mention=out/mentions

@@ -34,15 +34,13 @@ from wikianchor.io.options import (
     values_of,
 )
 from wikianchor.mteb.options import MtebOptions
-from wikianchor.mteb.options import parser as mteb_parser
 from wikianchor.pipelines.cli.commands import COMMANDS, command_parser
-from wikianchor.trainer.config import CONFIGS, add_flags, make, presets_of
+from wikianchor.trainer.config import CONFIGS, make, presets_of
 from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions
 from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.options import parser as evaluate_parser
 from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.mboe.detect import DetectOptions
-from wikianchor.trainer.papers.options import COMMANDS as PAPERS
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {"ours": {}, "theirs": {"size": 7, "fast": True, "outer": "b"}}
 
@@ -232,7 +230,7 @@ def flags_of(options: Iterable[Option]) -> set[str]:
 
 def trainer_parser(objective: str) -> argparse.ArgumentParser:
     parser = FlagParser()
-    add_flags(parser, objective)
+    add_options(parser, CONFIGS[objective])
     return parser
 
 
@@ -240,14 +238,13 @@ TRAINER = {
     **{name: (list(declared(config)), trainer_parser(name)) for name, config in CONFIGS.items()},
     "mboe": (list(declared(MboeConfig)), program("", "", MboeConfig)),
     "Evaluation": (list(declared(EvaluateOptions)), evaluate_parser()),
-    "Evaluation by mteb": (list(declared(MtebOptions)), mteb_parser()),
+    "Evaluation by mteb": (list(declared(MtebOptions)), program("", "", MtebOptions)),
     "Vectors of entities": (list(declared(EntityVectorsOptions)), program("", "", EntityVectorsOptions)),
     "Entities in documents": (list(declared(DetectOptions)), program("", "", DetectOptions)),
 }
 PROGRAMS = {
     **{name: (list(declared(command.options)), command_parser(name)) for name, command in COMMANDS.items()},
     **{f"trainer {name}": both for name, both in TRAINER.items()},
-    **{f"trainer {name}": (list(declared(cls)), program("", "", cls)) for name, (cls, _) in PAPERS.items()},
 }
 
 

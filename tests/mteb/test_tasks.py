@@ -13,8 +13,7 @@ from mteb.abstasks.task_metadata import TaskMetadata
 from tests.mteb.conftest import SIZES, write_mewsc16
 from wikianchor.io.errors import InputError
 from wikianchor.mteb import MewsC16BalancedClustering, MewsC16Clustering, rows
-from wikianchor.mteb.rows import balanced
-from wikianchor.mteb.tasks import TASKS
+from wikianchor.mteb.tasks import TASKS, balanced
 from wikianchor.schemas.mewsc16 import LANGUAGES, TOPICS
 
 

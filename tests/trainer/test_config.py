@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from wikianchor.__main__ import run_program
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.trainer.config import PRESETS, make
 from wikianchor.trainer.evaluate.options import parse as evaluate_options
-from wikianchor.trainer.options import answer
 from wikianchor.trainer.task import main, parse
 
 PLACES = {"data": "d", "output": "o"}
@@ -166,7 +166,7 @@ def test_a_wrong_file_of_options(tmp_path: Path, text: str, said: str, capsys: p
         parse(["ease", f"--config={tmp_path}/run.toml", "--data=d", "--output=o"])
     assert "\n" not in str(caught.value)
     with pytest.raises(SystemExit) as ended:
-        answer(["ease", f"--config={tmp_path}/run.toml"])
+        run_program("train", "ease", f"--config={tmp_path}/run.toml")
     assert ended.value.code in (1, 2)
     assert len(capsys.readouterr().err.splitlines()) == 1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 import wikianchor.schemas.entities
 import wikianchor.schemas.mentions
 from wikianchor.io.errors import InputError
-from wikianchor.io.manifests import read_dataset
+from wikianchor.io.manifests import reread
 from wikianchor.trainer.data.shards import list_shards, read_manifest, read_table
 
 # Datasets that say which item a title is, with their versions; and the config and schema with the titles.
@@ -25,17 +24,13 @@ TITLES = {
 }
 
 
+@reread
 def read_titles(path: str, wiki: str) -> pa.Table:
     """Return `qid` and `title` of the pages of a wiki, from a dataset `interlanguage` or `entities`.
 
     Raises:
         InputError: the directory holds no such finished dataset, or one without pages of the wiki.
     """
-    path = path.rstrip("/")
-    return read_dataset(partial(_read_titles, path, wiki), path)
-
-
-def _read_titles(path: str, wiki: str) -> pa.Table:
     manifest = read_manifest(path, VERSIONS)
     config, schema = TITLES[manifest["dataset"]]
     tables = [read_table(shard, schema, ("wiki", "qid", "title")) for shard in list_shards(path, manifest, config)[0]]

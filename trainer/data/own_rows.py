@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -110,31 +111,22 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-class _Entities:
-    """Dense ids of names, in the order of their first occurrence, and how often rows have them."""
+def _entities(names: Mapping[str, int], counts: Counter[int]) -> pa.Table:
+    """Return the table of entities; the item is 0 where a name is none of Wikidata.
 
-    def __init__(self) -> None:
-        self.ids: dict[str, int] = {}
-        self.counts: list[int] = []
-
-    def id(self, name: str) -> int:
-        """Return the id of a name."""
-        number = self.ids.setdefault(name, len(self.ids))
-        if number == len(self.counts):
-            self.counts.append(0)
-        return number
-
-    def table(self) -> pa.Table:
-        """Return the table of entities; the item is 0 where a name is none of Wikidata."""
-        matches = [_QID.fullmatch(name) for name in self.ids]
-        columns = {
-            "entity_id": list(range(len(self.ids))),
-            "qid": [int(match[1]) if match else 0 for match in matches],
-            "count": self.counts,
-            "label": list(self.ids),
-            "types": [[] for _ in self.ids],
-        }
-        return pa.table(columns, _ENTITIES)
+    Args:
+        names: names with their ids, from 0 on.
+        counts: numbers of rows by id.
+    """
+    matches = [_QID.fullmatch(name) for name in names]
+    columns = {
+        "entity_id": list(names.values()),
+        "qid": [int(match[1]) if match else 0 for match in matches],
+        "count": [counts[number] for number in names.values()],
+        "label": list(names),
+        "types": [[] for _ in names],
+    }
+    return pa.table(columns, _ENTITIES)
 
 
 def write_rows(rows: Iterable[tuple[str, Mapping[str, Any]]], directory: str) -> None:
@@ -147,7 +139,9 @@ def write_rows(rows: Iterable[tuple[str, Mapping[str, Any]]], directory: str) ->
     Raises:
         InputError: there is no row, or negatives are no list.
     """
-    entities = _Entities()
+    # Dense ids of names, in the order of their first occurrence, and how often rows have them.
+    names: dict[str, int] = {}
+    counts: Counter[int] = Counter()
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     shards: list[dict[str, Any]] = []
 
@@ -161,9 +155,9 @@ def write_rows(rows: Iterable[tuple[str, Mapping[str, Any]]], directory: str) ->
         negatives = row.get("negatives")
         if negatives is not None and not isinstance(negatives, (list, tuple)):
             raise InputError(f"{where}: negatives is no list of names: {negatives!r:.100}")
-        text, entity = _text(row["text"]), entities.id(_text(row.get("entity")))
-        entities.counts[entity] += 1
-        others = dict.fromkeys(entities.id(name) for name in map(_text, negatives or ()) if name)
+        text, entity = _text(row["text"]), names.setdefault(_text(row.get("entity")), len(names))
+        counts[entity] += 1
+        others = dict.fromkeys(names.setdefault(name, len(names)) for name in map(_text, negatives or ()) if name)
         digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
         values = {
             "text": text,
@@ -181,7 +175,7 @@ def write_rows(rows: Iterable[tuple[str, Mapping[str, Any]]], directory: str) ->
         flush()
     if not shards:
         raise InputError("--data: the files hold no rows")
-    of_entities = _write(entities.table(), directory, "data/entities/train-00000.parquet")
+    of_entities = _write(_entities(names, counts), directory, "data/entities/train-00000.parquet")
     manifest = {
         "dataset": "pairs",
         "schema_version": wikianchor.schemas.pairs.VERSION,

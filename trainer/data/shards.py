@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +15,7 @@ from pyarrow import fs
 
 import wikianchor.schemas.pairs
 from wikianchor.io.errors import InputError
-from wikianchor.io.manifests import MANIFEST, is_inside, read_dataset
+from wikianchor.io.manifests import MANIFEST, is_inside, reread
 from wikianchor.io.parsing import malformed
 from wikianchor.io.storage import exists, filesystem, read_bytes, reading
 
@@ -59,17 +58,13 @@ class PairDataset:
         return bool(self.manifest.get("own_rows"))
 
 
+@reread
 def open_pairs(path: str) -> PairDataset:
     """Check a dataset's manifest and the schema of each of its shards.
 
     Raises:
         InputError: the directory holds no finished `pairs` dataset of a supported version, or one without rows.
     """
-    path = path.rstrip("/")
-    return read_dataset(partial(_open_pairs, path), path)
-
-
-def _open_pairs(path: str) -> PairDataset:
     manifest = read_manifest(path, {"pairs": wikianchor.schemas.pairs.VERSION})
     shards, rows, fingerprint = list_shards(path, manifest, "pairs")
     entity_shards, entities, _ = list_shards(path, manifest, "entities")

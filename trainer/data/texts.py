@@ -13,14 +13,13 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import wikianchor.schemas.corpus
 import wikianchor.schemas.negatives
 import wikianchor.schemas.sentences
 from wikianchor.io.errors import InputError
-from wikianchor.io.manifests import MANIFEST, read_dataset
+from wikianchor.io.manifests import MANIFEST, reread
 from wikianchor.io.storage import exists, read_bytes
 from wikianchor.trainer.data.records import lacks, read_records
 from wikianchor.trainer.data.shards import check_columns, list_shards, read_manifest, read_shard
@@ -100,13 +99,10 @@ def open_texts(paths: str) -> Texts:
     return Texts(tuple(_open_file(path) if path.endswith(FILES) else _open_dataset(path) for path in listed))
 
 
+@reread
 def _open_dataset(path: str) -> TextSource:
     if not exists(f"{path}/{MANIFEST}"):
         raise InputError(f"{path}: no finished dataset, and no {', '.join(FILES)} file: wikianchor corpus makes one")
-    return read_dataset(partial(_open_texts, path), path)
-
-
-def _open_texts(path: str) -> TextSource:
     manifest = read_manifest(path, {name: schema.VERSION for name, schema in SCHEMAS.items()})
     dataset = manifest["dataset"]
     shards, rows, fingerprint = list_shards(path, manifest, dataset)

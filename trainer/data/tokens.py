@@ -35,6 +35,7 @@ VERSION = 1
 ARRAYS = ("starts", "entities", "negatives", "sentences", "wikis")
 
 
+@dataclass(frozen=True, kw_only=True)
 class PackedTokens:
     """Base class of tokenised datasets: token ids of all rows, concatenated.
 
@@ -86,18 +87,15 @@ def pack(rows: Sequence[Sequence[int]], ids: int) -> tuple[NDArray[Any], NDArray
     return np.fromiter(chain.from_iterable(rows), id_type(ids), int(starts[-1])), starts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Tokens(PackedTokens):
     """A tokenised `pairs` dataset: the arrays of the module's docstring; `names` are the wikis."""
 
-    tokens: NDArray[Any]
-    starts: NDArray[np.int64]
     entities: NDArray[np.int32]
     negatives: NDArray[np.int32]
     sentences: NDArray[np.int64]
     wikis: NDArray[np.int16]
     names: tuple[str, ...]
-    padding: int
 
     def __len__(self) -> int:
         return len(self.entities)
@@ -122,7 +120,7 @@ def open_tokens(pairs: PairDataset, encoder: Encoder, max_length: int, cache: st
             meta = json.load(stream)
         tokens = np.memmap(os.path.join(directory, "tokens.raw"), meta["width"], mode="r", shape=(meta["tokens"],))
         names, padding = tuple(meta["names"]), int(meta["padding"])
-    return Tokens(tokens.view(np.ndarray), **map_arrays(directory, ARRAYS), names=names, padding=padding)
+    return Tokens(tokens=tokens.view(np.ndarray), **map_arrays(directory, ARRAYS), names=names, padding=padding)
 
 
 def cache_key(pairs: PairDataset, encoder: Encoder, max_length: int) -> str:

@@ -34,7 +34,6 @@ from typing import Any, ClassVar
 from wikianchor.io.errors import UsageError
 from wikianchor.io.option_groups import Device, Output
 from wikianchor.io.options import option, program, read_options
-from wikianchor.trainer.command import check_flags
 from wikianchor.trainer.option_groups import Titles
 
 
@@ -67,8 +66,3 @@ def parse(argv: Sequence[str]) -> EntityVectorsOptions:
     """Return the options of a command line."""
     parser = program("wikianchor vectors", __doc__ or "", EntityVectorsOptions)
     return read_options(EntityVectorsOptions, parser.parse_args(argv))
-
-
-def answer(argv: Sequence[str]) -> None:
-    """Print the help that a command line asks for, or what is wrong with its flags, and exit; else do nothing."""
-    check_flags("trainer", lambda: parse(argv))

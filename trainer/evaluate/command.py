@@ -76,22 +76,23 @@ class LoadedSets:
             raise InputError(self.missing[0])
 
 
-def load_tasks(
-    data: EvaluationFiles, tasks: Sequence[EvaluationTask], named: Sequence[str], options: EvaluationOptions
-) -> LoadedSets:
+def load_tasks(directory: str, names: Sequence[str], options: EvaluationOptions) -> LoadedSets:
     """Read the sets. A set that cannot be read does not stop the others.
 
     Args:
-        data: files under `--data`.
-        tasks: tasks to be scored.
-        named: names of tasks and groups as the user gave them.
+        directory: directory with evaluation sets.
+        names: names of tasks and groups.
         options: options of the protocols.
+
+    Raises:
+        UsageError: there is no such task.
+        InputError: there is no such directory.
     """
-    sets = LoadedSets()
-    by_name = {name.lower() for name in named}
-    for task in tasks:
+    data, sets = EvaluationFiles(directory), LoadedSets()
+    by_name = {name.lower() for name in names}
+    for task in choose(names):
         try:
-            parts = task.load(data, options)
+            parts = task.load(data, options) if options.split in task.splits else ()
         except InputError as error:
             sets.failed.append(f"{task.name}: {error}")
             continue
@@ -103,27 +104,13 @@ def load_tasks(
     return sets
 
 
-def load_complete(directory: str, tasks: Sequence[str], options: EvaluationOptions) -> LoadedSets:
-    """Return the sets of a table of a paper, which is trained for hours before it is scored.
-
-    Raises:
-        UsageError: there is no such task.
-        InputError: a set cannot be read, a set that is named alone is missing, or none is there.
-    """
-    sets = load_tasks(EvaluationFiles(directory), choose(tasks), tasks, options)
-    sets.check(complete=True)
-    return sets
-
-
 def load_all(flags: EvaluateOptions, options: EvaluationOptions) -> LoadedSets:
     """Read all sets that the flags ask for.
 
     Raises:
         UsageError: they ask for no set, or for a language that no set has.
     """
-    sets = LoadedSets()
-    if flags.data:
-        sets = load_tasks(EvaluationFiles(flags.data), choose(flags.tasks), flags.tasks, options)
+    sets = load_tasks(flags.data, flags.tasks, options) if flags.data else LoadedSets()
     for path in flags.sts:
         task = sts.file_task(path)
         try:
@@ -222,7 +209,7 @@ def check_languages(loaded: LoadedTasks, languages: Sequence[str]) -> None:
         raise UsageError(f"--languages: {', '.join(missing)} is in none of the sets that were found")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str]) -> int:
     """Return the exit status, 1 if a set could not be scored."""
     failed: list[str] = []
     status = run_command("evaluate", lambda: report(parse(argv), failed))

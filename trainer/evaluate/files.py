@@ -184,6 +184,18 @@ class EvaluationFiles:
         source.files[name] = hashlib.sha256(content).hexdigest()
         return split_lines(content)
 
+    def aligned(self, names: Sequence[str], source: SetSource) -> list[list[str | None]]:
+        """Return the lines of files that correspond line by line.
+
+        Raises:
+            InputError: they differ in their number of lines.
+        """
+        columns = [self.lines(name, source) for name in names]
+        if len({len(column) for column in columns}) > 1:
+            counts = ", ".join(f"{name} has {len(column)}" for name, column in zip(names, columns, strict=True))
+            raise InputError(f"files that belong together line by line differ in lines: {counts}: get them again")
+        return columns
+
 
 def two_columns(line: str) -> tuple[str, str] | None:
     """Return what is before and after the first tab; None where either is empty.
@@ -212,10 +224,3 @@ def _decode(line: bytes) -> str | None:
         return line.decode()
     except UnicodeDecodeError:
         return None
-
-
-def aligned(names: Sequence[str], columns: Sequence[Sequence[str | None]]) -> None:
-    """Raise InputError if files that correspond line by line differ in their number of lines."""
-    if len({len(column) for column in columns}) > 1:
-        counts = ", ".join(f"{name} has {len(column)}" for name, column in zip(names, columns, strict=True))
-        raise InputError(f"files that belong together line by line differ in lines: {counts}: get them again")

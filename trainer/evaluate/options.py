@@ -8,7 +8,6 @@ found by their released file names anywhere under --data; what is not there is n
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,31 +16,24 @@ from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import at_least, option, program, read_options
 from wikianchor.trainer.choices import POOLERS, PRECISIONS
-from wikianchor.trainer.command import check_flags
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutputOptions:
-    """Where every command of this side writes its files."""
+class SetOptions:
+    """Which sets are scored, and where the results are written."""
 
     output: str = option("", metavar="DIR", help="directory of the results")
+    data: str = option(
+        "", metavar="DIR", help="directory with evaluation sets somewhere under it; of mteb a dataset `mewsc16`"
+    )
+    tasks: tuple[str, ...] = option(("all",), help="tasks or groups of them, with commas")
+    languages: tuple[str, ...] = option((), help="languages to score, with commas", unset="all")
 
     def need(self, *names: str) -> None:
         """Raise UsageError for an option that has to be given and is not."""
         for name in names:
             if not getattr(self, name):
                 raise UsageError(f"--{name} is missing: see --help")
-
-
-@dataclass(frozen=True, kw_only=True)
-class SetOptions(OutputOptions):
-    """Which sets are scored."""
-
-    data: str = option(
-        "", metavar="DIR", help="directory with evaluation sets somewhere under it; of mteb a dataset `mewsc16`"
-    )
-    tasks: tuple[str, ...] = option(("all",), help="tasks or groups of them, with commas")
-    languages: tuple[str, ...] = option((), help="languages to score, with commas", unset="all")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,30 +46,18 @@ class ModelOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LengthOptions(ModelOptions):
-    """How much of a text they read."""
+class EvaluateOptions(SetOptions, ModelOptions):
+    """Options of the command `evaluate`."""
 
     max_length: int | None = option(
         None, help="tokens kept of a text", unset="as many as the model takes", check=at_least(1)
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class EncoderOptions(LengthOptions):
-    """How they make vectors of it."""
-
     pooler: str | None = option(
         None,
         choices=POOLERS,
         help="how token vectors become the vector of a text",
         unset="as the model says, else avg",
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvaluateOptions(SetOptions, EncoderOptions):
-    """Options of the command `evaluate`."""
-
     sts: tuple[str, ...] = option((), repeat=True, metavar="FILE", help="one more file of scored pairs; repeatable")
     split: str = option("test", choices=("test", "dev"), help="the part to score, where there are two")
     precision: str = option(
@@ -103,13 +83,7 @@ def parser() -> FlagParser:
     return add_config(program("wikianchor evaluate", __doc__ or "", EvaluateOptions), "evaluate")
 
 
-def parse(argv: Sequence[str] | None) -> EvaluateOptions:
+def parse(argv: Sequence[str]) -> EvaluateOptions:
     """Return the options of a command line."""
-    arguments = sys.argv[1:] if argv is None else list(argv)
     flags = parser()
-    return read_options(EvaluateOptions, flags.parse_args(with_settings("evaluate", arguments, flags)))
-
-
-def answer(argv: Sequence[str]) -> None:
-    """Print the help that a command line asks for, or what is wrong with its flags, and exit; else do nothing."""
-    check_flags("evaluate", lambda: parse(argv))
+    return read_options(EvaluateOptions, flags.parse_args(with_settings("evaluate", argv, flags)))

@@ -22,11 +22,13 @@ from numpy.typing import NDArray
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import reading
-from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource, aligned
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.metrics import pair_cosines, pearson, spearman
-from wikianchor.trainer.evaluate.task import mteb_row
+from wikianchor.trainer.evaluate.task import Subset, mteb_row
 
 RawRow = tuple[str, str, str]
+# The cells of a row by the names of the columns; None for a row that cannot be parsed.
+NamedRow = Mapping[str, object] | None
 
 # JSICK has the English sentences beside the Japanese ones, which count.
 FIRST = ("sentence_a_ja", "sentence1", "sentence_a", "text1", "sent1")
@@ -35,22 +37,18 @@ GOLD = ("relatedness_score_ja", "score", "relatedness_score", "label", "similari
 
 
 @dataclass(frozen=True)
-class ScoredPairs:
+class ScoredPairs(Subset):
     """Pairs of sentences with gold scores.
 
     Attributes:
-        name: name of the set.
         first, second: the sentences, row by row.
         gold: (rows,) float64.
-        source: files and counts.
         shared: number of rows that are in another split too, by split.
     """
 
-    name: str
     first: list[str]
     second: list[str]
     gold: NDArray[np.float64]
-    source: SetSource
     shared: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -75,32 +73,30 @@ def make_pairs(name: str, rows: Iterable[RawRow | None], source: SetSource) -> S
             source.broken += 1
         elif not row[2].strip():
             source.blank += 1
-        elif (gold := _number(row[2])) is None:
+        elif math.isnan(gold := _number(row[2])):
             source.broken += 1
         else:
             kept.append((row[0].strip(), row[1].strip(), gold))
     source.check(name)
     first, second, gold_scores = zip(*kept, strict=True)
-    return ScoredPairs(name, list(first), list(second), np.array(gold_scores, np.float64), source)
+    return ScoredPairs(name, source, list(first), list(second), np.array(gold_scores, np.float64))
 
 
 def concatenate(name: str, parts: Sequence[ScoredPairs]) -> ScoredPairs:
     """Return all pairs of the parts as one set."""
     return ScoredPairs(
         name,
+        sum((part.source for part in parts), SetSource()),
         [text for part in parts for text in part.first],
         [text for part in parts for text in part.second],
         np.concatenate([part.gold for part in parts]),
-        sum((part.source for part in parts), SetSource()),
     )
 
 
 def read_two_files(data: EvaluationFiles, sentences: str, gold: str, name: str) -> ScoredPairs:
     """Read STS.input.X.txt and STS.gs.X.txt. Columns after the second, the attributions of STS16, are ignored."""
     source = SetSource()
-    texts, scores = data.lines(sentences, source), data.lines(gold, source)
-    aligned((sentences, gold), (texts, scores))
-    return make_pairs(name, map(_join, texts, scores), source)
+    return make_pairs(name, map(_join, *data.aligned((sentences, gold), source)), source)
 
 
 def _join(text: str | None, score: str | None) -> RawRow | None:
@@ -121,36 +117,35 @@ def read_pairs(data: EvaluationFiles, file: str, name: str, part: tuple[str, str
         InputError: the file has none of the layouts.
     """
     source = SetSource()
+    rows: Sequence[NamedRow]
     if file.endswith(".parquet"):
         source.files[file] = data.sha256(file)
         with reading(data.path(file)):
-            table = data.parquet(file).read()
-        columns = _columns(file, table.column_names)
-        return make_pairs(name, (_cells(row, columns) for row in table.select(columns).to_pylist()), source)
-    lines = data.lines(file, source)
-    if file.endswith((".json", ".jsonl")):
-        return make_pairs(name, _json_rows(file, lines), source)
-    rows = _split(file, lines)
-    return make_pairs(name, _table_rows(file, rows if part is None else _part(file, rows, *part)), source)
+            rows = data.parquet(file).read().to_pylist()
+    else:
+        lines = data.lines(file, source)
+        rows = [_object(line) for line in lines] if file.endswith((".json", ".jsonl")) else _table_rows(file, lines)
+    head = next((row for row in rows if row), None)
+    if head is None:
+        raise InputError(f"{file}: has no row that can be read")
+    if part is not None:
+        column, value = part
+        if column not in head:
+            raise InputError(f"{file}: has no column {column}, which says what part a row is of")
+        rows = [row for row in rows if row and str(row.get(column)).strip() == value]
+    columns = _columns(file, list(head))
+    return make_pairs(name, (None if row is None else _cells(row, columns) for row in rows), source)
 
 
-def _part(file: str, rows: Sequence[list[str] | None], column: str, value: str) -> list[list[str] | None]:
-    """Return the header and the rows of one part."""
-    head = rows[0] if rows else None
-    if head is None or column not in head:
-        raise InputError(f"{file}: has no column {column}, which says what part a row is of")
-    index = head.index(column)
-    return [head, *(row for row in rows[1:] if row and len(row) > index and row[index].strip() == value)]
-
-
-def _number(text: str) -> float | None:
+def _number(text: str) -> float:
+    """Return a finite number, or NaN."""
     with contextlib.suppress(ValueError):
-        return value if math.isfinite(value := float(text)) else None
-    return None
+        return value if math.isfinite(value := float(text)) else math.nan
+    return math.nan
 
 
-def _split(file: str, lines: Sequence[str | None]) -> list[list[str] | None]:
-    """Return the cells of each row, None for a row that cannot be parsed.
+def _table_rows(file: str, lines: Sequence[str | None]) -> list[NamedRow]:
+    """Return the rows of a table with tabs or commas.
 
     Quotes are text in tab-separated files. In comma-separated files each line is parsed alone, so that an unbalanced
     quote breaks one row only.
@@ -162,28 +157,23 @@ def _split(file: str, lines: Sequence[str | None]) -> list[list[str] | None]:
             rows.append(None if line is None else line.split("\t") if tabs else next(csv.reader([line]), None))
         except csv.Error:
             rows.append(None)
-    return rows
-
-
-def _table_rows(file: str, rows: Sequence[list[str] | None]) -> list[RawRow | None]:
     head = next((row for row in rows if row), [])
-    names = [cell.strip().lower() for cell in head]
-    if any(name in names for name in FIRST):
-        start = 1
-        first, second, gold = (names.index(name) for name in _columns(file, names))
+    names = [cell.strip() for cell in head]
+    if any(name.lower() in FIRST for name in names):
+        rows.remove(head)
     else:
-        start = 0
-        first, second, gold = _headless(file, head)
-    needed = max(first, second, gold)
-    return [None if row is None or len(row) <= needed else (row[first], row[second], row[gold]) for row in rows[start:]]
+        names = _headless(file, head)
+    needed = max(map(names.index, _columns(file, names)))
+    return [None if row is None or len(row) <= needed else dict(zip(names, row, strict=False)) for row in rows]
 
 
-def _headless(file: str, head: Sequence[str]) -> tuple[int, int, int]:
-    """Return the columns of the two sentences and the score, by the number of columns."""
+def _headless(file: str, head: Sequence[str]) -> list[str]:
+    """Return the names of the columns of a table without a header, by their number."""
     if len(head) >= 7:
-        return 5, 6, 4
+        return ["genre", "file", "year", "id", "score", "sentence1", "sentence2"]
     if len(head) == 3:
-        return (1, 2, 0) if _number(head[0]) is not None else (0, 1, 2)
+        scored_first = not math.isnan(_number(head[0]))
+        return ["score", "sentence1", "sentence2"] if scored_first else ["sentence1", "sentence2", "score"]
     raise InputError(
         f"{file}: {len(head)} columns and no header: not a layout of STS that is known (two sentences and a score, the "
         "seven columns of the STS Benchmark, or a header with sentence1, sentence2, score)"
@@ -201,16 +191,7 @@ def _columns(file: str, names: Sequence[str]) -> tuple[str, str, str]:
     return first, second, gold
 
 
-def _json_rows(file: str, lines: Sequence[str | None]) -> list[RawRow | None]:
-    objects = [_object(line) for line in lines]
-    head = next((item for item in objects if item), None)
-    if head is None:
-        raise InputError(f"{file}: has no line that is a JSON object")
-    columns = _columns(file, list(head))
-    return [None if item is None else _cells(item, columns) for item in objects]
-
-
-def _object(line: str | None) -> Mapping[str, object] | None:
+def _object(line: str | None) -> NamedRow:
     try:
         value = json.loads(line or "")
     except (ValueError, RecursionError):

@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wikianchor.io.output import control
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
+from wikianchor.trainer.evaluate.metrics import unit
 from wikianchor.trainer.models.encoder import Encoder
 
 ERASE_LINE = "\r\x1b[K"
@@ -38,13 +39,26 @@ class EvaluationOptions:
     languages: tuple[str, ...] = ()
 
 
-class Subset(Protocol):
-    """A part of a set with a score of its own, such as a language."""
+@dataclass(frozen=True)
+class Subset:
+    """Base class of parts of a set with a score of their own, such as a language."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def source(self) -> SetSource: ...
+    name: str
+    source: SetSource
+
+
+SubsetT = TypeVar("SubsetT", bound=Subset)
+
+
+@dataclass(frozen=True)
+class Labelled(Subset):
+    """Texts and the numbers of their labels."""
+
+    texts: list[str]
+    labels: list[int]
+
+    def __len__(self) -> int:
+        return len(self.texts)
 
 
 @dataclass(frozen=True)
@@ -97,6 +111,7 @@ class EvaluationTask:
         score: returns the scores of the subsets.
         layout: the files that `load` looks for, in words.
         home: where to get the set.
+        splits: those of `--split` that it has.
     """
 
     name: str
@@ -105,9 +120,7 @@ class EvaluationTask:
     score: Callable[[Sequence[Any], SentenceVectors, EvaluationOptions], TaskScores]
     layout: str
     home: str
-
-
-SubsetT = TypeVar("SubsetT", bound=Subset)
+    splits: tuple[str, ...] = ("test",)
 
 
 def progress(parts: Sequence[SubsetT]) -> Iterator[SubsetT]:
@@ -161,6 +174,10 @@ class SentenceVectors:
                 self._table = [np.concatenate(self._table)]
         rows = [self._rows[text] for text in texts]
         return self._table[0][rows] if rows else np.empty((0, self.encoder.dim), np.float32)
+
+    def features(self, texts: Sequence[str], options: EvaluationOptions) -> NDArray[np.float32]:
+        """Return the vectors that a classifier or a clustering takes, of unit length with `--normalize`."""
+        return unit(self(texts)) if options.normalize else self(texts)
 
     def __len__(self) -> int:
         return len(self._rows)

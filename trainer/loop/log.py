@@ -1,16 +1,24 @@
-"""The log of a run: lines on stderr, JSON lines in log.jsonl, and records for trackers."""
+"""The log of a run: lines on stderr, JSON lines in log.jsonl, and records for TensorBoard, Weights & Biases and
+functions of a program."""
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
+from wikianchor.io.errors import UsageError
 from wikianchor.io.storage import filesystem, is_local, writing
-from wikianchor.trainer.loop.trackers import Tracker, Value
+from wikianchor.trainer.config import Config
+
+Value = float | int
+# Takes a record: the event ("train" or "dev"), the step, and numbers by name.
+Tracker = Callable[[str, int, Mapping[str, Value]], object]
 
 
 class Log:
@@ -19,12 +27,16 @@ class Log:
     Args:
         output: directory, local or a URI.
         active: False in all processes but the first: nothing is written.
-        trackers: that get the records too; they are closed with the log.
+        trackers: functions that get a copy of each record too.
+
+    Attributes:
+        closing: what is called when the log is closed.
     """
 
     def __init__(self, output: str, active: bool, trackers: Sequence[Tracker] = ()) -> None:
         self.active = active
-        self.trackers = tuple(trackers)
+        self.trackers = list(trackers)
+        self.closing = ExitStack()
         self.lines: Any = None
         if not active:
             return
@@ -43,7 +55,7 @@ class Log:
         self.lines.write(json.dumps({"event": kind, "step": step, **values}) + "\n")
         self.lines.flush()
         for tracker in self.trackers:
-            tracker.values(kind, step, values)
+            tracker(kind, step, dict(values))
 
     def say(self, line: str) -> None:
         """Print a line to stderr."""
@@ -51,9 +63,8 @@ class Log:
             print(line, file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Close the files and the trackers; upload the log if the output is a bucket."""
-        for tracker in self.trackers:
-            tracker.close()
+        """Close the files and what trackers have opened; upload the log if the output is a bucket."""
+        self.closing.close()
         if isinstance(self.lines, io.StringIO):
             files, inner = filesystem(self.target)
             with writing(self.target), files.open_output_stream(inner) as stream:
@@ -81,3 +92,71 @@ def training_line(step: int, total: int, values: Mapping[str, Value]) -> str:
             f"epoch {values['epoch']} row {values['row']:,}",
         ]
     )
+
+
+def add_trackers(log: Log, config: Config) -> None:
+    """Add the trackers that the options ask for.
+
+    Raises:
+        UsageError: a package is not installed, or Weights & Biases refuses the run.
+    """
+    if config.tensorboard:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError as error:
+            raise UsageError("--tensorboard: needs the package tensorboard: pip install tensorboard") from error
+        board: Any = SummaryWriter(config.tensorboard)
+        log.closing.callback(board.close)
+
+        def add_scalars(event: str, step: int, values: Mapping[str, Value]) -> None:
+            for name, value in values.items():
+                board.add_scalar(f"{event}/{name}", value, step)
+
+        log.trackers.append(add_scalars)
+    if config.wandb:
+        run = start_wandb(config)
+        log.closing.callback(run.finish)
+        log.trackers.append(
+            lambda event, step, values: run.log(
+                {"step": step, **{f"{event}/{name}": value for name, value in values.items()}}
+            )
+        )
+
+
+def start_wandb(config: Config) -> Any:
+    """Return a run of Weights & Biases. $WANDB_MODE and the other variables of `wandb` decide how: with
+    WANDB_MODE=offline everything stays on this machine until `wandb sync`.
+
+    A run that is resumed continues the same run there: its id is a hash of the output directory.
+
+    Args:
+        config: options of the run; `wandb` is PROJECT or ENTITY/PROJECT.
+
+    Raises:
+        UsageError: the package is not installed, or it refuses the run.
+    """
+    try:
+        import wandb
+    except ImportError as error:
+        raise UsageError("--wandb: needs the package wandb: pip install wandb") from error
+    entity, _, project = config.wandb.rpartition("/")
+    output = os.path.abspath(config.output) if is_local(config.output) else config.output
+    identity = {"id": hashlib.sha256(output.encode()).hexdigest()[:16], "resume": "allow"} if config.resume else {}
+    try:
+        run = wandb.init(
+            project=project,
+            entity=entity or None,
+            name=os.path.basename(config.output),
+            dir=output if is_local(output) else None,
+            config=json.loads(config.to_json()),
+            **identity,
+        )
+    except Exception as error:
+        # Its exceptions are of many types: no key, no network, no such entity.
+        reason = " ".join(str(error).split())[:200]
+        raise UsageError(f"--wandb={config.wandb}: {reason}: log in, or set WANDB_MODE=offline") from error
+    # A resumed run goes back to its checkpoint, and wandb's own steps only go up.
+    run.define_metric("step")
+    for event in ("train", "dev"):
+        run.define_metric(f"{event}/*", step_metric="step")
+    return run

@@ -66,7 +66,7 @@ class Optimizers:
             groups,
             lr=config.learning_rate,
             fused=len(devices) == 1,
-            capturable=captured and "cuda" in map(_kind, devices),
+            capturable=captured and any(device.type == "cuda" for device in devices),
         )
         # The steps before the capture would cause a warning.
         adamw._warned_capturable_if_run_uncaptured = True
@@ -152,10 +152,6 @@ def clip(weights: Sequence[nn.Parameter], most: float) -> None:
     if norm.device.type == "cpu" and norm <= most:
         return
     nn.utils.clip_grads_with_norm_(weights, most, norm)
-
-
-def _kind(device: torch.device) -> str:
-    return device.type
 
 
 def _adafactor(groups: list[dict[str, Any]], rate: float) -> torch.optim.Optimizer:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -31,19 +31,16 @@ from wikianchor.trainer.loop.throughput import flops_per_token, peak_flops
 from wikianchor.trainer.models.model import EaseModel, Trainable
 
 
-class DevScorer(Protocol):
+class DevScore(NamedTuple):
     """A score that chooses the best weights; higher is better.
 
-    `score` takes the trained model and returns the score, and further values for the log.
+    Attributes:
+        name: what it is, for records.
+        score: takes the trained model; returns the score, and further values for the log.
     """
 
-    @property
-    def active(self) -> bool: ...
-
-    @property
-    def name(self) -> str: ...
-
-    def score(self, model: Any) -> tuple[float, Mapping[str, float]]: ...
+    name: str
+    score: Callable[[Any], tuple[float, Mapping[str, float]]]
 
 
 @dataclass
@@ -55,7 +52,7 @@ class TrainingRun:
         model: what is trained.
         optimizers: optimisers of the model's parameters.
         feed: its batches.
-        dev: its dev score.
+        dev: its dev score, or None.
         log: where it reports to.
         data: fingerprint of the dataset.
         total: steps of the whole run.
@@ -68,7 +65,7 @@ class TrainingRun:
     model: Trainable
     optimizers: Optimizers
     feed: Feed[Any]
-    dev: DevScorer
+    dev: DevScore | None
     log: Log
     data: str
     total: int
@@ -77,7 +74,9 @@ class TrainingRun:
     graphs: StepGraphs | None = None
 
 
-def make_run(config: Config, model: Trainable, feed: Feed[Any], *, dev: DevScorer, log: Log, data: str) -> TrainingRun:
+def make_run(
+    config: Config, model: Trainable, feed: Feed[Any], *, dev: DevScore | None, log: Log, data: str
+) -> TrainingRun:
     """Return a run with optimisers for all its steps; arguments as the attributes of `TrainingRun`."""
     total = min(config.epochs * feed.steps, config.max_steps or sys.maxsize)
     captured = isinstance(config, PairsConfig) and bool(config.graphs)
@@ -245,7 +244,7 @@ def _resume(run: TrainingRun) -> State:
 
 def _evaluate(run: TrainingRun, state: State) -> State:
     """Compute the dev score in every process, and save the encoder if the score is the best so far."""
-    if not run.dev.active:
+    if run.dev is None:
         return state
     score, values = run.dev.score(run.model)
     run.model.train()

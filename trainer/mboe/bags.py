@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.parsing import malformed
@@ -20,61 +18,21 @@ from wikianchor.trainer.mboe.documents import Document, read_lines
 BagMaker = Callable[[Document], Bag]
 
 
-@dataclass(frozen=True)
-class Bags:
-    """Bags of documents, concatenated.
-
-    Attributes:
-        starts: (documents + 1,) where each bag begins.
-        qids: (items,) int64, 42 for Q42.
-        commonness: (items,) float32, the highest commonness of the item among its names in the document.
-    """
-
-    starts: NDArray[np.int64]
-    qids: NDArray[np.int64]
-    commonness: NDArray[np.float32]
-
-    def sizes(self) -> NDArray[np.int64]:
-        """Return the number of items of each document."""
-        sizes: NDArray[np.int64] = np.diff(self.starts)
-        return sizes
-
-    def where(self, kept: NDArray[np.bool_]) -> Bags:
-        """Return the bags with some of their items."""
-        return Bags(np.append(0, np.cumsum(kept))[self.starts], self.qids[kept], self.commonness[kept])
-
-
-def make_bags(documents: Sequence[Document], bag_maker: BagMaker, most: int) -> Bags:
+def make_bags(documents: Sequence[Document], bag_maker: BagMaker, most: int) -> list[Bag]:
     """Return the bags of documents, with at most `most` items each: the most frequent in the document, and of equally
     frequent ones those with the highest commonness."""
-    bags = [_truncate(bag_maker(document), most) for document in documents]
-    sizes = [len(bag.qids) for bag in bags]
-    return Bags(
-        np.append(0, np.cumsum(np.array(sizes, np.int64))),
-        np.concatenate([np.zeros(0, np.int64), *(bag.qids for bag in bags)]),
-        np.concatenate([np.zeros(0, np.float32), *(bag.commonness for bag in bags)]),
-    )
+    bags = map(bag_maker, documents)
+    return [bag.take(np.sort(np.lexsort((bag.qids, -bag.commonness, -bag.counts))[:most])) for bag in bags]
 
 
-def _truncate(bag: Bag, most: int) -> Bag:
-    if len(bag.qids) <= most:
-        return bag
-    rows = np.sort(np.lexsort((bag.qids, -bag.commonness, -bag.counts))[:most])
-    return Bag(bag.qids[rows], bag.commonness[rows], bag.counts[rows])
-
-
-def sample_items(bags: Bags, documents: Sequence[Document], rate: float, seed: int) -> Bags:
-    """Return the bags with a random share of their items.
+def sample_items(bag: Bag, document: Document, rate: float, seed: int) -> Bag:
+    """Return the bag of a document with a random share of its items.
 
     The random number of an item does not depend on the rate, so a higher rate keeps all items that a lower one keeps.
     """
-    draws = np.empty(len(bags.qids))
-    for row, document in enumerate(documents):
-        first, last = bags.starts[row : row + 2].tolist()
-        digest = hashlib.sha256(f"{seed} {document.language} {document.split} {document.name}".encode()).digest()
-        generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest[:8], "big")))
-        draws[first:last] = generator.random(last - first)
-    return bags.where(draws < rate)
+    digest = hashlib.sha256(f"{seed} {document.language} {document.split} {document.name}".encode()).digest()
+    generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest[:8], "big")))
+    return bag.take(generator.random(len(bag.qids)) < rate)
 
 
 def make_bag_maker(config: MboeConfig) -> BagMaker:

@@ -19,7 +19,7 @@ from wikianchor.io.cache import cache_directory
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import program, read_options
 from wikianchor.io.output import clean_output, printable_json
-from wikianchor.trainer.command import check_flags, fail
+from wikianchor.trainer.command import fail
 from wikianchor.trainer.mboe.config import Detection
 
 if TYPE_CHECKING:
@@ -47,11 +47,6 @@ def parse(argv: Sequence[str]) -> DetectOptions:
     """Return the options of a command line."""
     parser = program("wikianchor detect", __doc__ or "", DetectOptions)
     return read_options(DetectOptions, parser.parse_args(argv))
-
-
-def answer(argv: Sequence[str]) -> None:
-    """Print the help that a command line asks for, or what is wrong with its flags, and exit; else do nothing."""
-    check_flags("trainer", lambda: parse(argv))
 
 
 def candidate_rows(text: str, candidates: EntityCandidates) -> list[dict[str, Any]]:

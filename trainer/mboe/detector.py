@@ -57,6 +57,10 @@ class Bag(NamedTuple):
     commonness: NDArray[np.float32]
     counts: NDArray[np.int64]
 
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Bag:
+        """Return the bag with some of its items."""
+        return Bag(self.qids[rows], self.commonness[rows], self.counts[rows])
+
 
 def make_detector(options: Detection) -> Callable[[str, str], EntityCandidates]:
     """Return the function that finds the candidates of a text in a language; it opens a dictionary with its first text.

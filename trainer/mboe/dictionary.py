@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from wikianchor.aliases.folding import is_chinese
 from wikianchor.aliases.name_table import NameTable, Nodes, merge, nodes_of, table_of
 from wikianchor.io.cache import open_cache
 from wikianchor.io.errors import InputError
-from wikianchor.io.manifests import read_dataset
+from wikianchor.io.manifests import reread
 from wikianchor.io.parsing import malformed
 from wikianchor.trainer.data.cache import map_arrays, save_arrays
 from wikianchor.trainer.data.shards import check_columns, list_shards, read_manifest, read_table
@@ -70,17 +69,13 @@ class Mentions:
         return self.wikis[language]
 
 
+@reread
 def open_mentions(path: str) -> Mentions:
     """Check the manifest of a dataset of `wikianchor mentions`.
 
     Raises:
         InputError: the directory holds no finished `mentions` dataset of a supported version.
     """
-    path = path.rstrip("/")
-    return read_dataset(partial(_open_mentions, path), path)
-
-
-def _open_mentions(path: str) -> Mentions:
     manifest = read_manifest(path, {"mentions": wikianchor.schemas.mentions.VERSION})
     with malformed(f"{path}/manifest.json: says nothing of languages and thresholds"):
         options = manifest["options"]

@@ -212,8 +212,8 @@ def read_ted(path: str, language: str) -> DocumentSet:
             f"{path}: no <pair>/<train or test>/<topic>/<positive or negative>/*.ted.txt: get ted-cldc.tar.gz from "
             "http://www.clg.ox.ac.uk/tedcldc.html and unpack it"
         )
-    labels: dict[tuple[str, str, str], set[str]] = {}
-    paths: dict[tuple[str, str, str], str] = {}
+    # A file and the topics of each talk.
+    talks: dict[tuple[str, str, str], tuple[str, set[str]]] = {}
     for file in files:
         pair, split, topic, side, name = file.split(os.sep)[-5:]
         if split not in ("train", "test") or side not in ("positive", "negative"):
@@ -222,18 +222,12 @@ def read_ted(path: str, language: str) -> DocumentSet:
         key = (_TED_CODES.get(code, code), split, name)
         if split == "train" and key[0] != language:
             continue
-        labels.setdefault(key, set())
-        paths.setdefault(key, file)
-        if side == "positive":
-            labels[key].add(topic)
+        talks.setdefault(key, (file, set()))[1].update({topic} if side == "positive" else ())
     documents = []
-    for (code, split, name), file in sorted(paths.items()):
-        words = " ".join(read_lines(file)).split()
+    for (code, split, name), (file, topics) in sorted(talks.items()):
         # TED-CLDC appends the language to each word: `haus_de`.
-        text = " ".join(re.sub(r"_[a-z]{2}$", "", word) for word in words)
-        documents.append(
-            Document(f"{code}:{split}:{name}", text, tuple(sorted(labels[code, split, name])), code, split)
-        )
+        text = " ".join(re.sub(r"_[a-z]{2}$", "", word) for word in " ".join(read_lines(file)).split())
+        documents.append(Document(f"{code}:{split}:{name}", text, tuple(sorted(topics)), code, split))
     return DocumentSet(tuple(_with_dev(documents, 10)), multi_label=True)
 
 

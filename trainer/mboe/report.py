@@ -1,4 +1,4 @@
-"""Reports of a run in Markdown: scores, attention weights in single documents, the detection-rate curve."""
+"""Scores, and reports of a run in Markdown: tables, attention weights in single documents, the detection-rate curve."""
 
 from __future__ import annotations
 
@@ -8,17 +8,80 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from wikianchor.io.errors import UsageError
 from wikianchor.io.markdown import markdown_table
 from wikianchor.io.parsing import malformed
 from wikianchor.io.storage import read_bytes, reading
-from wikianchor.trainer.mboe.bags import Bags
-from wikianchor.trainer.mboe.scores import mean_and_interval, paired_t_test
+from wikianchor.trainer.mboe.detector import Bag
 
 # The score of each language, 0 to 1, by seed.
 SeedScores = Mapping[int, Mapping[str, float]]
+_TARGETS = "mean of targets"
 # Characters of a document that are shown.
 EXCERPT = 300
+
+
+def accuracy(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> float:
+    """Return the share of documents whose labels are all correct, 0 to 1; NaN without documents.
+
+    Args:
+        gold, predicted: (documents, labels).
+
+    >>> accuracy(np.eye(4, dtype=bool), np.eye(4, dtype=bool)[[0, 1, 2, 2]])
+    0.75
+    """
+    return float((gold == predicted).all(1).mean()) if len(gold) else math.nan
+
+
+def macro_f1(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> float:
+    """Return the mean F1 over the labels, 0 to 1; NaN without documents.
+
+    As in scikit-learn, which is no dependency of training, the F1 of a label that is neither in `gold` nor in
+    `predicted` is 0.
+
+    Args:
+        gold, predicted: (documents, labels).
+
+    >>> macro_f1(np.array([[True, False], [True, False]]), np.array([[True, False], [False, False]]))
+    0.3333333333333333
+    """
+    hits = (gold & predicted).sum(0)
+    total = gold.sum(0) + predicted.sum(0)
+    return float(np.divide(2 * hits, total, out=np.zeros(len(hits)), where=total > 0).mean()) if len(gold) else math.nan
+
+
+def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean and half the width of its 95 % confidence interval by Student's t; NaN for one value."""
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return mean, math.nan
+    return mean, float(_stats().t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / math.sqrt(len(values)))
+
+
+def paired_t_test(values: Sequence[float], others: Sequence[float]) -> float:
+    """Return the two-sided p-value of the paired t-test; NaN for fewer than two pairs.
+
+    Where all differences are equal, the statistic is 0/0 or infinite: p is 1 if they are 0, and 0 if they are not.
+    """
+    differences = np.subtract(values, others)
+    if len(differences) < 2:
+        return math.nan
+    if np.ptp(differences) == 0:
+        return 0.0 if differences.any() else 1.0
+    return float(_stats().ttest_rel(values, others).pvalue)
+
+
+def _stats() -> Any:
+    """Return scipy.stats; scipy is in the extra `eval`, and training does without it."""
+    try:
+        from scipy import stats
+    except ImportError as error:
+        raise UsageError(
+            "intervals over several seeds need the package scipy: pip install 'wikianchor[eval]'"
+        ) from error
+    return stats
 
 
 def target_mean(scores: Mapping[str, float], source: str) -> float:
@@ -48,23 +111,23 @@ def score_table(
     head += [f"other {metric}, %", "p", "seeds"] if other is not None else []
     languages = sorted(next(iter(scores.values())), key=lambda name: (name != source, name))
     lines = []
-    for name in [*languages, None]:
-        values = {
-            seed: target_mean(languages, source) if name is None else languages[name]
-            for seed, languages in scores.items()
-        }
+    for name in [*languages, _TARGETS]:
+        values = {seed: _score(languages, name, source) for seed, languages in scores.items()}
         if any(math.isnan(value) for value in values.values()):
             continue
-        label = "mean of targets" if name is None else f"{name} (train)" if name == source else name
-        row = [label, _mean_text(list(values.values())), f"{sizes[name]:.1f}" if name is not None else ""]
+        label = f"{name} (train)" if name == source else name
+        row = [label, _mean_text(list(values.values())), f"{sizes[name]:.1f}" if name in sizes else ""]
         if other is not None:
-            others = [
-                target_mean(other[seed], source) if name is None else other[seed].get(name, math.nan) for seed in shared
-            ]
+            others = [_score(other[seed], name, source) for seed in shared]
             p = paired_t_test([values[seed] for seed in shared], others)
             row += [_mean_text(others), "" if math.isnan(p) else f"{p:.4f}", str(len(shared))]
         lines.append(row)
     return markdown_table(head, lines) + "\n"
+
+
+def _score(scores: Mapping[str, float], name: str, source: str) -> float:
+    """Return the score of a language, or the mean of the target languages; NaN where there is none."""
+    return target_mean(scores, source) if name == _TARGETS else scores.get(name, math.nan)
 
 
 def _mean_text(values: Sequence[float]) -> str:
@@ -116,9 +179,8 @@ def curve_table(by_rate: Mapping[float, SeedScores], source: str, metric: str) -
     languages = sorted(first, key=lambda name: (name != source, name))
     lines = []
     for rate, scores in sorted(by_rate.items()):
-        means = [_mean_text([by_language[name] for by_language in scores.values()]) for name in languages]
-        targets = [target_mean(by_language, source) for by_language in scores.values()]
-        lines.append([f"{rate:g}", *means, _mean_text(targets)])
+        columns = ([_score(seed, name, source) for seed in scores.values()] for name in [*languages, _TARGETS])
+        lines.append([f"{rate:g}", *map(_mean_text, columns)])
     table = markdown_table(["rate", *languages, "targets"], lines)
     return f"{metric}, %, by the share of entities that is kept\n\n{table}\n"
 
@@ -165,7 +227,6 @@ def read_scores(path: str) -> SeedScores:
         return {int(seed): dict(scores) for seed, scores in seeds.items()}
 
 
-def mean_sizes(bags: Mapping[str, Bags]) -> dict[str, Any]:
-    """Return the mean number of items of a document, by language."""
-    sizes = {language: language_bags.sizes() for language, language_bags in bags.items()}
-    return {language: float(counts.mean()) if len(counts) else 0.0 for language, counts in sizes.items()}
+def mean_size(bags: Sequence[Bag]) -> float:
+    """Return the mean number of items of a document."""
+    return sum(len(bag.qids) for bag in bags) / max(1, len(bags))

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -26,21 +27,21 @@ from torch import Tensor
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import write_text
 from wikianchor.trainer.card import versions
-from wikianchor.trainer.data.named_vectors import read_titles
+from wikianchor.trainer.data.named_vectors import fill, read_titles, rows_by_name
 from wikianchor.trainer.distributed import choose_device
 from wikianchor.trainer.introduction import machine, names, paragraph
 from wikianchor.trainer.loop.log import Log
 from wikianchor.trainer.mboe import report
-from wikianchor.trainer.mboe.bags import Bags, make_bag_maker, make_bags, sample_items
+from wikianchor.trainer.mboe.bags import make_bag_maker, make_bags, sample_items
 from wikianchor.trainer.mboe.config import MboeConfig
-from wikianchor.trainer.mboe.detector import make_detector
+from wikianchor.trainer.mboe.detector import Bag, make_detector
 from wikianchor.trainer.mboe.documents import Document, DocumentSet, read_documents
-from wikianchor.trainer.mboe.export import export
-from wikianchor.trainer.mboe.model import Mboe
+from wikianchor.trainer.mboe.model import Mboe, export
 from wikianchor.trainer.mboe.train import EncodedDocuments, encode_documents, labels_of, predict, score_of, train
-from wikianchor.trainer.mboe.vectors import initial_vectors, select_titles
 from wikianchor.trainer.models.encoder import Encoder
+from wikianchor.trainer.models.entities import random_vectors
 from wikianchor.trainer.models.gpu import training_precision
+from wikianchor.trainer.models.vector_files import BrokenLines, read_named_vectors
 
 # Items shown of each document in the report.
 ITEMS = 3
@@ -62,7 +63,7 @@ class PreparedData:
     """
 
     documents: dict[Key, tuple[Document, ...]]
-    bags: dict[Key, Bags]
+    bags: dict[Key, list[Bag]]
     labels: tuple[str, ...]
     qids: NDArray[np.int64]
     titles: pa.Table | None
@@ -88,13 +89,11 @@ def prepare(config: MboeConfig, log: Log) -> PreparedData:
     bag_maker = make_bag_maker(config)
     bags = {key: make_bags(part, bag_maker, config.max_entities) for key, part in documents.items()}
     titles = read_titles(config.titles, config.titles_wiki) if config.titles else None
-    qids = np.unique(np.concatenate([part.qids for part in bags.values()]))
-    for (split, language), part in documents.items():
-        sizes = bags[split, language].sizes()
-        log.say(
-            f"{split} {language}: {len(part):,} documents, {sizes.mean():.1f} entities each, "
-            f"{(sizes == 0).sum():,} without"
-        )
+    qids = np.unique(np.concatenate([bag.qids for part in bags.values() for bag in part]))
+    for (split, language), part in bags.items():
+        without = sum(not len(bag.qids) for bag in part)
+        mean = report.mean_size(part)
+        log.say(f"{split} {language}: {len(part):,} documents, {mean:.1f} entities each, {without:,} without")
     return PreparedData(
         documents=documents, bags=bags, labels=labels, qids=qids, titles=titles, multi_label=dataset.multi_label
     )
@@ -139,7 +138,9 @@ def run_seed(config: MboeConfig, prepared: PreparedData, seed: int, rate: float,
     parts: dict[Key, EncodedDocuments] = {}
     for key, documents in prepared.documents.items():
         bags = prepared.bags[key]
-        bags = sample_items(bags, documents, rate, config.seeds[0]) if rate < 1 else bags
+        if rate < 1:
+            pairs = zip(bags, documents, strict=True)
+            bags = [sample_items(bag, document, rate, config.seeds[0]) for bag, document in pairs]
         parts[key] = encode_documents(
             documents,
             encoder,
@@ -187,6 +188,39 @@ def entity_table(
     return vectors, prepared.qids
 
 
+def select_titles(titles: pa.Table | None, qids: NDArray[np.int64]) -> list[tuple[str, int]]:
+    """Return the known titles of items, as (title, item)."""
+    if titles is None:
+        return []
+    selected = titles.filter(pc.is_in(titles["qid"], pa.array(qids)))
+    return list(zip(selected["title"].to_pylist(), selected["qid"].to_pylist(), strict=True))
+
+
+def initial_vectors(
+    path: str, qids: NDArray[np.int64], titles: pa.Table | None, dim: int, seed: int
+) -> tuple[Tensor, NDArray[np.bool_]]:
+    """Return the vectors of items, (items, width) float32, and which of them are from the file; the others are random.
+
+    Args:
+        path: file of the vectors, or "" for random ones.
+        qids: the items, ascending.
+        titles: `qid` and `title`, for a file with titles.
+        dim: width of random vectors, if there is no file.
+        seed: seed of random vectors.
+
+    Raises:
+        InputError: the file cannot be read, or has none of the items.
+    """
+    if not path:
+        return random_vectors(len(qids), dim, seed), np.zeros(len(qids), np.bool_)
+    # Of two titles of an item the first one counts.
+    rows_of = rows_by_name(qids.tolist(), select_titles(titles, qids))
+    vectors, known = fill(read_named_vectors(path, BrokenLines()), rows_of, len(qids), "float32")
+    table = random_vectors(len(qids), vectors.shape[1], seed)
+    table[known] = torch.from_numpy(vectors[known])
+    return table, known
+
+
 def explain(
     config: MboeConfig,
     prepared: PreparedData,
@@ -200,12 +234,11 @@ def explain(
     pieces = []
     for row in range(min(config.explain, len(part))):
         document = part.documents[row]
-        first, last = part.bags.starts[row : row + 2].tolist()
         top = np.argsort(-weights[row], kind="stable")[:ITEMS]
-        qids = part.bags.qids[first:last][top]
+        bag = part.bags[row].take(top)
         names = names_in(config, document)
-        titles = {qid: title for title, qid in select_titles(prepared.titles, qids)}
-        columns = (qids, part.bags.commonness[first:last][top], weights[row][top])
+        titles = {qid: title for title, qid in select_titles(prepared.titles, bag.qids)}
+        columns = (bag.qids, bag.commonness, weights[row][top])
         items = [
             (qid, titles.get(qid, names.get(qid, "")), names.get(qid, ""), commonness, weight)
             for qid, commonness, weight in zip(*(column.tolist() for column in columns), strict=True)
@@ -214,7 +247,7 @@ def explain(
         predicted = [
             (prepared.labels[label], float(probabilities[row, label])) for label in order if chosen[row, label]
         ]
-        pieces.append(report.explanation(document.text, document.labels, predicted, items, last - first))
+        pieces.append(report.explanation(document.text, document.labels, predicted, items, len(weights[row])))
     return "\n".join(pieces)
 
 
@@ -261,8 +294,7 @@ def run(config: MboeConfig) -> str:
             for rate in sorted(config.detection_rate)
         }
         scores = by_rate[max(by_rate)]
-        tested = {language: bags for (split, language), bags in prepared.bags.items() if split == "test"}
-        sizes = report.mean_sizes(tested)
+        sizes = {key[1]: report.mean_size(bags) for key, bags in prepared.bags.items() if key[0] == "test"}
         table = report.score_table(scores, config.language, metric, sizes, other)
         if other is not None and (
             correlation := report.correlation_table(scores, config.language, sizes, other, metric)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.loop.log import Log
 from wikianchor.trainer.loop.optimizers import Optimizers
-from wikianchor.trainer.mboe.bags import Bags
 from wikianchor.trainer.mboe.config import MboeConfig
+from wikianchor.trainer.mboe.detector import Bag
 from wikianchor.trainer.mboe.documents import Document
 from wikianchor.trainer.mboe.model import DocumentBatch, Mboe, loss_of
-from wikianchor.trainer.mboe.scores import accuracy, macro_f1
+from wikianchor.trainer.mboe.report import accuracy, macro_f1
 from wikianchor.trainer.models.encoder import Encoder, pad
 
 # Batches are padded to a multiple of this many tokens.
@@ -33,7 +33,7 @@ class EncodedDocuments:
         documents: as they were read.
         tokens: token ids of each document.
         bags: their items.
-        rows: (items,) int64, row of each item of the bags in the entity table.
+        rows: row of each item of each bag in the entity table, (items,) int64 each.
         gold: (documents, labels) bool.
         padding: token id of padding.
         multi_label: whether a document may have several labels.
@@ -41,8 +41,8 @@ class EncodedDocuments:
 
     documents: Sequence[Document]
     tokens: Sequence[Sequence[int]]
-    bags: Bags
-    rows: NDArray[np.int64]
+    bags: Sequence[Bag]
+    rows: Sequence[NDArray[np.int64]]
     gold: NDArray[np.bool_]
     padding: int
     multi_label: bool
@@ -50,24 +50,17 @@ class EncodedDocuments:
     def __len__(self) -> int:
         return len(self.documents)
 
-    def batches(self, order: Sequence[int], size: int) -> Iterator[DocumentBatch]:
-        """Yield documents in an order, `size` in a batch."""
-        for start in range(0, len(order), size):
-            yield self.batch(order[start : start + size])
-
     def batch(self, chosen: Sequence[int]) -> DocumentBatch:
         """Return some documents as a batch on the CPU."""
         ids, mask = pad([self.tokens[row] for row in chosen], self.padding)
         missing = -ids.shape[1] % LENGTH_MULTIPLE
         ids, mask = nn.functional.pad(ids, (0, missing), value=self.padding), nn.functional.pad(mask, (0, missing))
-        rows = np.asarray(chosen)
-        first, last = self.bags.starts[rows], self.bags.starts[rows + 1]
-        positions = np.arange(max(1, int((last - first).max())))
-        present = positions < (last - first)[:, None]
+        sizes = np.array([len(self.rows[row]) for row in chosen])
+        present = np.arange(max(1, sizes.max())) < sizes[:, None]
         entities, commonness = np.zeros(present.shape, np.int64), np.zeros(present.shape, np.float32)
-        items = (first[:, None] + positions)[present]
-        entities[present], commonness[present] = self.rows[items], self.bags.commonness[items]
-        gold = self.gold[rows]
+        entities[present] = np.concatenate([self.rows[row] for row in chosen])
+        commonness[present] = np.concatenate([self.bags[row].commonness for row in chosen])
+        gold = self.gold[list(chosen)]
         labels = gold.astype(np.float32) if self.multi_label else gold.argmax(1)
         return DocumentBatch(ids, mask, *map(torch.from_numpy, (entities, commonness, present, labels)))
 
@@ -75,7 +68,7 @@ class EncodedDocuments:
 def encode_documents(
     documents: Sequence[Document],
     encoder: Encoder,
-    bags: Bags,
+    bags: Sequence[Bag],
     *,
     qids: NDArray[np.int64],
     labels: Sequence[str],
@@ -97,15 +90,14 @@ def encode_documents(
     gold = np.zeros((len(documents), len(labels)), np.bool_)
     for row, document in enumerate(documents):
         gold[row, [number[label] for label in document.labels if label in number]] = True
-    known = np.isin(bags.qids, qids)
+    known = [bag.take(np.isin(bag.qids, qids)) for bag in bags]
     # Tokenizers refuse lone surrogates.
     texts = [document.text.encode("utf-8", "replace").decode() for document in documents]
-    tokens, rows = encoder.tokenize(texts, max_length), np.searchsorted(qids, bags.qids[known])
     return EncodedDocuments(
         documents=documents,
-        tokens=tokens,
-        bags=bags.where(known),
-        rows=rows,
+        tokens=encoder.tokenize(texts, max_length),
+        bags=known,
+        rows=[np.searchsorted(qids, bag.qids) for bag in known],
         gold=gold,
         padding=encoder.tokenizer.pad_token_id or 0,
         multi_label=multi_label,
@@ -140,10 +132,12 @@ def train(
         torch.manual_seed(seed * 1_000_003 + epoch)
         order = torch.randperm(len(training)).tolist()
         total = torch.zeros((), device=device)
-        first = step
-        for step, batch in enumerate(training.batches(order, config.step_size), first + 1):
+        starts = range(0, len(order), config.step_size)
+        for start in starts:
+            step += 1
+            batch = training.batch(order[start : start + config.step_size])
             total += train_step(model, optimizers, batch.to(device), step)
-        loss = float(total) / (step - first)
+        loss = float(total) / len(starts)
         if not np.isfinite(loss):
             raise InputError(
                 f"the loss of epoch {epoch} is not a number: lower --learning_rate, or look at the documents"
@@ -171,7 +165,6 @@ def predict(
     model.eval()
     device = next(model.parameters()).device
     order = sorted(range(len(documents)), key=lambda row: (-len(documents.tokens[row]), row))
-    sizes = documents.bags.sizes()
     probabilities = np.zeros(documents.gold.shape, np.float32)
     weights: list[NDArray[np.float32]] = [np.zeros(0, np.float32)] * len(documents)
     for start in range(0, len(order), config.step_size):
@@ -180,7 +173,7 @@ def predict(
         predicted = torch.sigmoid(logits) if documents.multi_label else torch.softmax(logits, 1)
         probabilities[rows] = predicted.cpu().numpy()
         for row, line in zip(rows, attention.cpu().numpy(), strict=True):
-            weights[row] = line[: sizes[row]]
+            weights[row] = line[: len(documents.rows[row])]
     return probabilities, weights
 
 

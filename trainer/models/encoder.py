@@ -18,7 +18,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, 
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.trainer.choices import POOLERS
-from wikianchor.trainer.models import cpu, gpu, packing
+from wikianchor.trainer.models import cpu, gpu
 from wikianchor.trainer.models.hub import check_model, no_model
 from wikianchor.trainer.models.modules import Head, Layout, read_layout
 
@@ -157,7 +157,7 @@ class Encoder(nn.Module):
         two_layers = self.pooler in ("avg_top2", "avg_first_last")
         first_only = self.pooler in ("cls", "cls_before_pooler")
         if self._packs(attention_mask):
-            packed, layers = packing.encode(self.backbone, input_ids, attention_mask, first_only)
+            packed, layers = cpu.encode(self.backbone, input_ids, attention_mask, first_only)
             if first_only:
                 pooled = layers[-1]
             else:
@@ -175,7 +175,7 @@ class Encoder(nn.Module):
         return (
             self.training
             and mask.device.type == "cpu"
-            and packing.can_pack(self.backbone.config)
+            and cpu.can_pack(self.backbone.config)
             and not getattr(self.backbone, "is_activation_checkpointing", None)
             and not torch.compiler.is_compiling()
             and self.backbone._compiled_call_impl is None

@@ -8,16 +8,23 @@ than rows: under torchrun a process has n = N / W rows and the m = N columns of 
 
 Every tensor of vectors, ids and masks may have one more dimension in front: several softmaxes of equal size, each with
 its own rows and columns. The loss is then the mean of theirs. float64 stays float64.
+
+Matryoshka representation learning (https://arxiv.org/abs/2205.13147): the first dimensions of a vector are a vector.
+The loss is the mean of the losses of the first m dimensions, over several widths m, where all vectors that a loss
+compares are cut to the same width. A model that is trained so loses less when its vectors are cut.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.functional import normalize
+
+from wikianchor.io.errors import UsageError
 
 # Losses by name, () each.
 Losses = dict[str, Tensor]
@@ -221,22 +228,6 @@ def mixed_negatives(positive: Tensor, others: Tensor, share: float) -> Tensor:
     return normalize(share * unit_positive + (1 - share) * unit_other, dim=-1)
 
 
-def entity_to_sentence_loss(
-    e: Tensor, s: Tensor, temperature: float, labels: Tensor | None = None, same: Tensor | None = None
-) -> Tensor:
-    """Return equation 2 with the roles of sentences and entities exchanged, and without hard negatives.
-
-    Args:
-        e: (n, dim), entities.
-        s: (m, dim), sentences.
-        temperature, labels, same: as for `simcse_loss`.
-
-    Returns:
-        the loss, ().
-    """
-    return simcse_loss(e, s, temperature, labels, same)
-
-
 def mask_out(logits: Tensor, same: Tensor, labels: Tensor) -> Tensor:
     """Return logits (..., n, m) with -inf where `same`, of the same shape, except in the column of the row's positive.
 
@@ -260,3 +251,37 @@ def same_ids(rows: Tensor, columns: Tensor) -> Tensor:
     """
     further = columns.dim() - rows.dim() + 1
     return rows.view(*rows.shape, *[1] * further) == columns.unsqueeze(rows.dim() - 1)
+
+
+def all_widths(widths: Sequence[int], dim: int) -> tuple[int, ...]:
+    """Return the widths of `--matryoshka`, ascending, with that of the whole vector as the last; none where
+    the flag is not given.
+
+    Args:
+        widths: the value of the flag.
+        dim: width of the whole vector.
+
+    Raises:
+        UsageError: a width is not from 1 to `dim`.
+
+    >>> all_widths((128, 64), 768), all_widths((), 768)
+    ((64, 128, 768), ())
+    """
+    if wrong := [width for width in sorted(widths) if not 0 < width <= dim]:
+        text = ",".join(map(str, widths))
+        raise UsageError(f"--matryoshka={text}: {wrong[0]} is no width from 1 to {dim}, the width of a vector")
+    return (*sorted({*widths} - {dim}), dim) if widths else ()
+
+
+def mean_over_widths(losses_of: Callable[[Tensor], Losses], vectors: Tensor, widths: Sequence[int]) -> Losses:
+    """Return the mean of each loss over the widths.
+
+    Args:
+        losses_of: returns losses, () each, of vectors (..., width).
+        vectors: (..., dim).
+        widths: numbers of dimensions; none for the whole vectors alone.
+    """
+    if not widths:
+        return losses_of(vectors)
+    losses = [losses_of(vectors[..., :width]) for width in widths]
+    return {name: sum(each[name] for each in losses) / len(losses) for name in losses[0]}

@@ -24,13 +24,13 @@ from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.entities import EntityTable
 from wikianchor.trainer.models.losses import (
     Losses,
+    all_widths,
     at_least_float32,
     entity_loss,
-    entity_to_sentence_loss,
+    mean_over_widths,
     same_ids,
     simcse_loss,
 )
-from wikianchor.trainer.models.matryoshka import all_widths, mean_over_widths
 
 # The smallest difference of two dropout views, relative to the largest number of a vector: rounding gives less, dropout
 # about 0.1.
@@ -252,7 +252,8 @@ class EaseModel(SentenceModel):
             second = entity_loss(views[1][..., rows, :], entities.columns, None, tau, labels=labels, same=same)
             loss = 0.5 * loss + 0.5 * second
         if entities.sentences is not None:
-            loss = loss + entity_to_sentence_loss(entities.rows[..., rows, :], entities.sentences, tau, labels, same)
+            # Equation 2 with the roles of sentences and entities exchanged, and without hard negatives.
+            loss = loss + simcse_loss(entities.rows[..., rows, :], entities.sentences, tau, labels, same)
         return loss
 
 

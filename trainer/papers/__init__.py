@@ -1,1 +1,1 @@
-"""`wikianchor papers`: tables and figures of the papers, and how the Japanese STS benchmark is made."""
+"""`wikianchor papers`: the tables of the papers."""

@@ -14,20 +14,21 @@ from typing import Any
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.markdown import markdown_table
 from wikianchor.io.parsing import malformed
-from wikianchor.io.storage import read_bytes, reading
+from wikianchor.io.storage import read_bytes, reading, write_text
 from wikianchor.trainer import task
 from wikianchor.trainer.card import versions
+from wikianchor.trainer.command import run_command
 from wikianchor.trainer.config import Config, make
 from wikianchor.trainer.data.shards import open_pairs, read_batches, read_wikis
 from wikianchor.trainer.data.texts import open_texts, read_rows
 from wikianchor.trainer.distributed import choose_device
-from wikianchor.trainer.evaluate.command import LoadedSets, evaluate, load_complete
+from wikianchor.trainer.evaluate.command import LoadedSets, evaluate, load_tasks
 from wikianchor.trainer.evaluate.report import Result, markdown, model_facts, write_results
 from wikianchor.trainer.evaluate.task import EvaluationOptions
 from wikianchor.trainer.loop.checkpoint import FREE
 from wikianchor.trainer.models.encoder import Encoder
-from wikianchor.trainer.papers.options import TableOptions
-from wikianchor.trainer.papers.rows import WITHOUT_VECTORS, Row, Table
+from wikianchor.trainer.papers.options import TableOptions, parse
+from wikianchor.trainer.papers.rows import TABLES, WITHOUT_VECTORS, Row, Table
 from wikianchor.trainer.presets import PRESETS
 
 # Options that a trained model does not depend on. The run itself chooses the precision.
@@ -100,7 +101,8 @@ class TableRun:
             InputError: no row can be trained, or no evaluation set exists.
         """
         rows, notes = self.rows()
-        sets = load_complete(self.chosen.evaluation, self.table.tasks.split(","), self.options)
+        sets = load_tasks(self.chosen.evaluation, self.table.tasks.split(","), self.options)
+        sets.check(complete=True)
         # All that is wrong is said before hours of training.
         configs = [self.config(row, self.chosen.seeds[0]) for row in rows if row.objective]
         if not self.is_ease:
@@ -242,11 +244,22 @@ def over_seeds(name: str, runs: Sequence[Sequence[Result]]) -> list[Result]:
         for same in zip(*(result.scores.cells for result in results), strict=True):
             values = tuple(cell.value for cell in same)
             # Rows that are no model, such as the majority label, do not depend on the seed.
-            if len(values) > 1 and not same[0].row:
-                cells.append(replace(same[0], value=fmean(values), spread=stdev(values), runs=values))
-            else:
-                cells.append(replace(same[0], value=fmean(values), runs=()))
+            differs = len(values) > 1 and not same[0].row
+            spread: dict[str, Any] = {"spread": stdev(values), "runs": values} if differs else {}
+            cells.append(replace(same[0], value=fmean(values), **spread))
         revisions = ", ".join(dict.fromkeys(result.model.revision for result in results))
         model = replace(first.model, name=name, revision=revisions)
         merged.append(replace(first, model=model, scores=replace(first.scores, cells=cells)))
     return merged
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print a table and write it to OUTPUT/NAME.md; return the exit status."""
+
+    def work() -> str:
+        name, options, flags = parse(argv)
+        text = TableRun(TABLES[name], flags, options).run()
+        write_text(f"{flags['output']}/{name}.md", text)
+        return text
+
+    return run_command("papers", work)

@@ -8,7 +8,6 @@ of supervised SimCSE.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -37,22 +36,18 @@ from wikianchor.trainer.models.model import (
 MISSING = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Triplets(PackedTokens):
     """Tokenised rows of an anchor, a positive and hard negatives. Equal sentences are stored once.
 
     Attributes:
-        tokens, starts, padding: token ids of all sentences.
         anchors, positives: (rows,) int64, numbers of sentences. A positive that dropout makes is the anchor itself.
         negatives: (rows, k) int32, numbers of sentences, MISSING where a row has fewer than k.
     """
 
-    tokens: NDArray[Any]
-    starts: NDArray[np.int64]
     anchors: NDArray[np.int64]
     positives: NDArray[np.int64]
     negatives: NDArray[np.int32]
-    padding: int
 
     def __len__(self) -> int:
         return len(self.anchors)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 import torch
@@ -13,14 +12,14 @@ from torch import Tensor, nn
 
 from wikianchor.io.hub import card_head
 from wikianchor.schemas.sentinels import MODEL_FILE, SETTINGS_FILE
-from wikianchor.trainer.card import base_model, facts_table, languages, run_record, versions
+from wikianchor.trainer.card import base_model, best_score, facts_table, languages, run_record, versions
 from wikianchor.trainer.config import SpanConfig
 from wikianchor.trainer.data.texts import Texts, read_rows
 from wikianchor.trainer.distributed import mean_scalar
 from wikianchor.trainer.introduction import introduction, names
 from wikianchor.trainer.loop.checkpoint import State, load_kept
 from wikianchor.trainer.loop.log import Log
-from wikianchor.trainer.loop.train import TrainingRun, make_run
+from wikianchor.trainer.loop.train import DevScore, TrainingRun, make_run
 from wikianchor.trainer.models.export import publish_model
 from wikianchor.trainer.models.model import Trainable
 from wikianchor.trainer.t5.feed import IGNORED, SpanBatch, SpanFeed
@@ -47,34 +46,17 @@ class SpanModel(Trainable):
         return {"loss": loss * batch.weight}
 
 
-@dataclass
-class ValidationLoss:
-    """The dev score of a T5: the negative loss of held-out texts, without dropout."""
-
-    config: SpanConfig
-    feed: SpanFeed
-
-    @property
-    def active(self) -> bool:
-        """Whether there are held-out texts."""
-        return self.config.has_dev_score
-
-    @property
-    def name(self) -> str:
-        """What the score is, for records."""
-        return f"loss of {self.config.held_out} held-out texts, negative"
-
-    @torch.no_grad()
-    def score(self, model: Any) -> tuple[float, Mapping[str, float]]:
-        """Return the negative mean loss per token; and the loss with the perplexity."""
-        model.eval()
-        total, tokens = 0.0, 0
-        for batch in self.feed.held_out():
-            count = int((batch.target != IGNORED).sum())
-            total += float(model(batch)["loss"]) * count
-            tokens += count
-        loss = float(mean_scalar(torch.tensor(total / max(1, tokens))))
-        return -loss, {"loss": loss, "perplexity": float(np.exp(min(loss, 50.0)))}
+@torch.no_grad()
+def validation_score(model: SpanModel, feed: SpanFeed) -> tuple[float, Mapping[str, float]]:
+    """Return the negative mean loss per token of held-out texts, without dropout; and the loss with the perplexity."""
+    model.eval()
+    total, tokens = 0.0, 0
+    for batch in feed.held_out():
+        count = int((batch.target != IGNORED).sum())
+        total += float(model(batch)["loss"]) * count
+        tokens += count
+    loss = float(mean_scalar(torch.tensor(total / max(1, tokens))))
+    return -loss, {"loss": loss, "perplexity": float(np.exp(min(loss, 50.0)))}
 
 
 def prepare(config: SpanConfig, texts: Texts, device: torch.device, log: Log) -> TrainingRun:
@@ -93,7 +75,9 @@ def prepare(config: SpanConfig, texts: Texts, device: torch.device, log: Log) ->
         filler.backbone.gradient_checkpointing_enable()
     feed = SpanFeed(tokens, filler.vocabulary, config, device)
     model = SpanModel(filler.to(device), config.precision)
-    run = make_run(config, model, feed, dev=ValidationLoss(config, feed), log=log, data=texts.fingerprint)
+    name = f"loss of {config.held_out} held-out texts, negative"
+    dev = DevScore(name, partial(validation_score, feed=feed)) if config.held_out else None
+    run = make_run(config, model, feed, dev=dev, log=log, data=texts.fingerprint)
     mean = sum(map(len, tokens)) / max(1, len(tokens))
     data = f"{len(tokens):,} texts of {mean:.1f} pieces on average in {names(texts.paths)}"
     log.say(introduction(config, filler.backbone, data, run.total, device))
@@ -125,7 +109,7 @@ def _card(run: TrainingRun, texts: Texts, state: State, weights: str) -> str:
         "begun from": config.begun,
         "weights": weights,
         "steps": f"{state.step} of {config.step_size} texts",
-        "dev score": "none" if state.best is None else f"{state.best:.4f} at step {state.best_step} ({run.dev.name})",
+        "dev score": best_score(state, run.dev),
         "data": f"{', '.join(texts.paths)}, fingerprint {texts.fingerprint[:16]}",
         "seed": config.seed,
     }

@@ -41,9 +41,7 @@ def train(config: str | Config, *, callbacks: Iterable[Callback] = (), **options
         config = train_config(config, **options)
     elif options:
         raise UsageError(f"give {next(iter(options))} to train_config, or use dataclasses.replace")
-    from wikianchor.trainer.loop.trackers import CallbackTracker
-
-    return task.run(config, [CallbackTracker(callback) for callback in callbacks])
+    return task.run(config, tuple(callbacks))
 
 
 def train_config(objective: str, config: str = "", **options: Any) -> Config:

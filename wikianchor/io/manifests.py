@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import re
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import exists, read_bytes
@@ -15,6 +16,7 @@ MANIFEST = "manifest.json"
 # Without the characters that a URI or a shell reads in a way of its own.
 _NAME = re.compile(r"[\w.,=+@~-]+")
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 def is_inside(root: str, path: str) -> bool:
@@ -48,6 +50,17 @@ def read_dataset(read: Callable[[], T], *directories: str) -> T:
             if [_content(directory) for directory in directories] == manifests:
                 raise
         logging.getLogger("wikianchor").info("%s: rebuilt while it was read: read again", ", ".join(directories))
+
+
+def reread(read: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
+    """Decorator of a function of the directory of a dataset: `read_dataset` calls it, without a slash at the end."""
+
+    @functools.wraps(read)
+    def call(path: str, *arguments: P.args, **named: P.kwargs) -> T:
+        directory = path.rstrip("/")
+        return read_dataset(lambda: read(directory, *arguments, **named), directory)
+
+    return call
 
 
 def _content(directory: str) -> bytes:

@@ -31,7 +31,7 @@ from wikianchor.trainer.evaluate.report import short_names
 MEASURES = {"v_measure": "V-measure", "ami": "AMI"}
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str]) -> int:
     """Return the exit status."""
     return run_command("mteb", lambda: run(parse(argv)))
 

@@ -9,12 +9,10 @@ name on the Hub that mteb knows.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wikianchor.io.options import program, read_options
-from wikianchor.trainer.command import check_flags
 from wikianchor.trainer.evaluate.options import ModelOptions, SetOptions
 
 
@@ -28,16 +26,6 @@ class MtebOptions(SetOptions, ModelOptions):
         return self
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
-    return program("wikianchor mteb", __doc__ or "", MtebOptions)
-
-
-def parse(argv: Sequence[str] | None) -> MtebOptions:
+def parse(argv: Sequence[str]) -> MtebOptions:
     """Return the options of a command line."""
-    return read_options(MtebOptions, parser().parse_args(argv))
-
-
-def answer(argv: Sequence[str]) -> None:
-    """Print the help that a command line asks for, or what is wrong with its flags, and exit; else do nothing."""
-    check_flags("mteb", lambda: parse(argv))
+    return read_options(MtebOptions, program("wikianchor mteb", __doc__ or "", MtebOptions).parse_args(argv))

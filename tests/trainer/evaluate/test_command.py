@@ -168,7 +168,7 @@ def test_each_text_is_encoded_once(tiny_model: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_progress_is_for_terminals(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = [Labelled(name, [], [], SetSource()) for name in ("de", "ja")]
+    parts = [Labelled(name, SetSource(), [], []) for name in ("de", "ja")]
     assert list(progress(parts)) == parts
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.trainer.evaluate.conftest import write
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource, aligned, split_lines
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource, split_lines
 
 
 def test_found_by_the_end_of_the_path(tmp_path: Path) -> None:
@@ -46,7 +46,9 @@ def test_lines_end_at_line_feeds(content: bytes, lines: list[str | None]) -> Non
 def test_what_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such directory"):
         EvaluationFiles(str(tmp_path / "none"))
+    (tmp_path / "a").write_text("x\n")
+    (tmp_path / "b").write_text("x\ny\n")
     with pytest.raises(InputError, match="a has 1, b has 2"):
-        aligned(("a", "b"), (["x"], ["x", "y"]))
+        EvaluationFiles(str(tmp_path)).aligned(("a", "b"), SetSource())
     with pytest.raises(InputError, match=r"no row of x can be used \(3 rows, 2 without gold, 1 broken\)"):
         SetSource({"f": ""}, rows=3, blank=2, broken=1).check("x")

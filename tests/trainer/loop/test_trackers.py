@@ -15,7 +15,7 @@ import pytest
 import wikianchor
 from wikianchor.io.errors import UsageError
 from wikianchor.trainer.config import make
-from wikianchor.trainer.loop.trackers import TensorBoardTracker, WandbTracker
+from wikianchor.trainer.loop.log import Log, add_trackers, start_wandb
 
 
 class FakeRun:
@@ -80,7 +80,7 @@ def test_a_function_and_wandb_get_what_the_log_gets(options: dict[str, Any], wan
 
 def test_a_resumed_run_is_the_same_run_there(options: dict[str, Any], wandb: Any) -> None:
     for changes in ({}, {"seed": 1}, {"resume": False}, {"output": f"{options['output']}/other"}):
-        WandbTracker(make("ease", {**options, "wandb": "toys", **changes}))
+        start_wandb(make("ease", {**options, "wandb": "toys", **changes}))
     first, same, anew, other = (settings.get("id") for settings, _ in wandb.runs)
     assert first == same != other
     assert anew is None
@@ -97,16 +97,16 @@ def test_a_function_can_end_the_training(options: dict[str, Any]) -> None:
 def test_wandb_refuses_the_run(options: dict[str, Any], wandb: Any) -> None:
     config = make("ease", {**options, "wandb": "forbidden"})
     with pytest.raises(UsageError, match=r"--wandb=forbidden: api_key not configured \(no-tty\): log in, or set WANDB"):
-        WandbTracker(config)
+        start_wandb(config)
 
 
 def test_a_package_that_is_missing(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("wandb", "torch.utils.tensorboard"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(UsageError, match="--wandb: needs the package wandb: pip install wandb"):
-        WandbTracker(make("ease", {**options, "wandb": "toys"}))
+        start_wandb(make("ease", {**options, "wandb": "toys"}))
     with pytest.raises(UsageError, match="--tensorboard: needs the package tensorboard"):
-        TensorBoardTracker(str(tmp_path))
+        add_trackers(Log("", active=False), make("ease", {**options, "tensorboard": str(tmp_path)}))
 
 
 @pytest.mark.skipif(importlib.util.find_spec("wandb") is None, reason="NO WANDB: pip install wandb")

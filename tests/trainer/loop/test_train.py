@@ -18,7 +18,7 @@ from wikianchor.trainer.data.shards import open_pairs
 from wikianchor.trainer.loop import train
 from wikianchor.trainer.loop.log import Log
 from wikianchor.trainer.loop.train import TrainingRun
-from wikianchor.trainer.models import packing
+from wikianchor.trainer.models import cpu
 
 
 def ready(options: dict[str, Any], objective: str = "ease") -> TrainingRun:
@@ -56,7 +56,7 @@ def test_a_resumed_run_repeats_the_other_to_the_bit(
 ) -> None:
     """In the middle of an epoch: losses, weights, table and moments."""
     if more == {"packed": True}:
-        monkeypatch.setattr(packing, "WIDE", 0)
+        monkeypatch.setattr(cpu, "WIDE", 0)
         more = {}
     options |= {"epochs": 2, "checkpoint_steps": 3, "eval_steps": 4, "held_out": 16, **more}
     whole = ready(options | {"output": options["output"] + "/whole"})

@@ -15,7 +15,7 @@ from wikianchor.io.errors import InputError
 from wikianchor.trainer.mboe.bags import make_bag_maker, make_bags
 from wikianchor.trainer.mboe.config import make
 from wikianchor.trainer.mboe.documents import read_documents
-from wikianchor.trainer.mboe.export import load
+from wikianchor.trainer.mboe.model import load
 from wikianchor.trainer.mboe.train import encode_documents, predict
 from wikianchor.trainer.task import main
 

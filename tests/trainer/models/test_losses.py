@@ -9,7 +9,6 @@ from torch import Tensor
 from wikianchor.trainer.choices import PROJECTIONS
 from wikianchor.trainer.models.losses import (
     entity_loss,
-    entity_to_sentence_loss,
     projection,
     same_ids,
     sdjc_loss,
@@ -113,7 +112,6 @@ def test_without_negatives_it_is_simcse_with_entities() -> None:
     s, e = draw(6, 5), draw(6, 5, seed=1)
     assert torch.equal(entity_loss(s, e, None, 10.0), simcse_loss(s, e, 10.0))
     assert torch.equal(entity_loss(s, e, draw(6, 0, 5), 10.0), simcse_loss(s, e, 10.0))
-    assert torch.equal(entity_to_sentence_loss(e, s, 10.0), simcse_loss(e, s, 10.0))
 
 
 def test_a_process_with_half_the_rows_sees_all_columns() -> None:

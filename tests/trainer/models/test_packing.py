@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from transformers import AutoTokenizer, BertConfig, BertModel, PreTrainedModel, RobertaConfig, RobertaModel
 
-from wikianchor.trainer.models import packing
+from wikianchor.trainer.models import cpu
+from wikianchor.trainer.models.cpu import Packing
 from wikianchor.trainer.models.encoder import Encoder
-from wikianchor.trainer.models.packing import Packing
 
 LENGTHS = torch.tensor([9, 3, 1, 27, 18, 16])
 MASK = torch.arange(27) < LENGTHS[:, None]
@@ -52,7 +52,7 @@ def results(encoder: Encoder) -> list[Tensor]:
 def packing_from(width: int) -> Iterator[None]:
     """Within this context, models are packed from this width on."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packing, "WIDE", width)
+        patch.setattr(cpu, "WIDE", width)
         yield
 
 
@@ -160,7 +160,7 @@ def test_any_activation_is_packed(tiny_model: Path) -> None:
 @pytest.mark.parametrize("change", [{"is_decoder": True}, {"model_type": "mpnet"}, {"hidden_size": 16}])
 def test_other_models_are_not_packed(change: dict[str, object]) -> None:
     config = BertConfig(hidden_size=256)
-    assert packing.can_pack(config)
+    assert cpu.can_pack(config)
     for name, value in change.items():
         setattr(config, name, value)
-    assert not packing.can_pack(config)
+    assert not cpu.can_pack(config)

@@ -16,8 +16,8 @@ from wikianchor.trainer.config import make
 from wikianchor.trainer.entity_vectors import initial_vectors
 from wikianchor.trainer.evaluate.registry import choose
 from wikianchor.trainer.evaluate.tasks import mldoc
-from wikianchor.trainer.papers.command import main as run_papers
 from wikianchor.trainer.papers.rows import TABLES
+from wikianchor.trainer.papers.tables import main as run_papers
 
 LABSE = "sentence-transformers/LaBSE"
 LOW_RESOURCE = ("kab", "pam", "kw", "br", "mhr")

@@ -10,7 +10,7 @@ pytest.importorskip("sentencepiece", reason="NO SENTENCEPIECE: pip install '.[t5
 
 from tests.t5 import TEXTS, learnt
 from wikianchor.schemas.sentinels import EOS, Vocabulary
-from wikianchor.trainer.t5.corruption import corrupt, draw_spans, span_lengths
+from wikianchor.trainer.t5.feed import corrupt, draw_spans, span_lengths
 
 
 @pytest.fixture(scope="module")

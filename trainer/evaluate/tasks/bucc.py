@@ -23,6 +23,7 @@ from wikianchor.trainer.evaluate.task import (
     EvaluationOptions,
     EvaluationTask,
     SentenceVectors,
+    Subset,
     TableCell,
     TaskScores,
     mteb_row,
@@ -50,19 +51,15 @@ class Collection:
 
 
 @dataclass(frozen=True)
-class Mining:
+class Mining(Subset):
     """A language, named as de-en: the sample for the threshold, and the training set for the score."""
 
-    name: str
     sample: Collection
     training: Collection
-    source: SetSource
 
 
 def load(data: EvaluationFiles, options: EvaluationOptions) -> list[Mining]:
     """Return the languages whose files exist."""
-    if options.split != "test":
-        return []
     files = data.by_language(r"([a-z]{2})-en\.training\.gold", "BUCC", options.languages)
     return [read(data, gold, code) for code, gold in files.items()]
 
@@ -76,7 +73,7 @@ def read(data: EvaluationFiles, gold: str, code: str) -> Mining:
         sample = data.find(rf"{code}-en\.sample\.gold", f"the sample of BUCC {code}-en") or sample
     training = _collection(data, gold.removesuffix("gold"), code, source)
     source.check(f"BUCC {code}-en")
-    return Mining(f"{code}-en", _collection(data, sample.removesuffix("gold"), code, source), training, source)
+    return Mining(f"{code}-en", source, _collection(data, sample.removesuffix("gold"), code, source), training)
 
 
 def _collection(data: EvaluationFiles, base: str, code: str, source: SetSource) -> Collection:

@@ -11,7 +11,6 @@ import ast
 import json
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,12 +21,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import reading
-from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource, aligned
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import asked, tag
-from wikianchor.trainer.evaluate.metrics import clustering_scores, majority_share, unit
+from wikianchor.trainer.evaluate.metrics import clustering_scores, majority_share
 from wikianchor.trainer.evaluate.task import (
     EvaluationOptions,
     EvaluationTask,
+    Labelled,
     SentenceVectors,
     TableCell,
     TaskScores,
@@ -53,21 +53,10 @@ INITS = 10
 ITERATIONS = 300
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """Texts and the numbers of their labels, from 0 in the order in which the labels first occur."""
-
-    name: str
-    texts: list[str]
-    labels: list[int]
-    source: SetSource
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-
 def make_labelled(name: str, rows: Iterable[tuple[str | None, str | None]], source: SetSource) -> Labelled:
     """Return the rows with a text and a label, and count the others in `source`.
+
+    Labels are numbered from 0 in the order in which they first occur.
 
     Args:
         name: name of the set.
@@ -92,7 +81,7 @@ def make_labelled(name: str, rows: Iterable[tuple[str | None, str | None]], sour
     numbers = {label: number for number, label in enumerate(dict.fromkeys(names))}
     if len(numbers) < 2:
         raise InputError(f"{', '.join(source.files)}: {name} has one label: there is nothing to cluster")
-    return Labelled(name, texts, [numbers[label] for label in names], source)
+    return Labelled(name, source, texts, [numbers[label] for label in names])
 
 
 # ---------------------------------------------------------------------------------------------------------- scoring
@@ -125,8 +114,7 @@ def score(
     """Return the scores of each set; `languages` says whether the sets' names are codes of languages."""
     rows, cells = [], []
     for part in progress(parts):
-        encoded = vectors(part.texts)
-        scores = score_one(part, unit(encoded) if options.normalize else encoded, options.seeds)
+        scores = score_one(part, vectors.features(part.texts, options), options.seeds)
         language = tag(part.name if languages else "en")
         rows.append(mteb_row(part.name, [language], scores["accuracy"], **scores))
         cells.append(TableCell(f"{table}, accuracy", part.name, scores["majority_share"], row="majority label"))
@@ -155,8 +143,7 @@ def load_short_texts(data: EvaluationFiles, options: EvaluationOptions) -> list[
     parts = []
     for name, base in SETS.items():
         files = [file for file in data.match(rf"{base}\.txt") if _known(data, file)]
-        file = data.same(files, f"the set {name}") if options.split == "test" else None
-        if file:
+        if file := data.same(files, f"the set {name}"):
             parts.append(read_short_texts(data, file, name))
     return parts
 
@@ -174,11 +161,9 @@ def _known(data: EvaluationFiles, file: str) -> bool:
 def read_short_texts(data: EvaluationFiles, file: str, name: str) -> Labelled:
     """Read texts and a file of labels, or label TAB text, or JSON lines with text and cluster."""
     source = SetSource()
-    lines = data.lines(file, source)
     if _label_file(file) in data.names:
-        labels = data.lines(_label_file(file), source)
-        aligned((file, _label_file(file)), (lines, labels))
-        return make_labelled(name, zip(lines, labels, strict=True), source)
+        return make_labelled(name, zip(*data.aligned((file, _label_file(file)), source), strict=True), source)
+    lines = data.lines(file, source)
     if next((line for line in lines if line), "").startswith("{"):
         return make_labelled(name, map(_object, lines), source)
     return make_labelled(name, map(_two_columns, lines), source)
@@ -209,21 +194,13 @@ def load_mewsc16(data: EvaluationFiles, options: EvaluationOptions) -> list[Labe
     Raises:
         InputError: both exist.
     """
-    if options.split != "test":
-        return []
     released, built = _released(data), _built(data)
     if released and built:
         first, second = next(iter(released.values()))[0], next(iter(built.values()))[0]
         raise InputError(f"{data.root}: MewsC-16 is there as {first} and as {second}: name one by --data")
-    parts = []
-    for language in sorted(released | built):
-        if not asked(language, options.languages):
-            continue
-        if language in released:
-            parts.append(_read_released(data, released[language], language))
-        else:
-            parts.append(_read_built(data, built[language], language))
-    return parts
+    read = _read_released if released else _read_built
+    files = sorted((released or built).items())
+    return [read(data, names, language) for language, names in files if asked(language, options.languages)]
 
 
 def _released(data: EvaluationFiles) -> dict[str, list[str]]:
@@ -240,9 +217,7 @@ def _categories(file: str) -> str:
 def _read_released(data: EvaluationFiles, files: list[str], language: str) -> Labelled:
     source = SetSource()
     file = str(data.same(files, f"MewsC-16 in {language}"))
-    texts, labels = data.lines(file, source), data.lines(_categories(file), source)
-    aligned((file, _categories(file)), (texts, labels))
-    return make_labelled(language, zip(texts, labels, strict=True), source)
+    return make_labelled(language, zip(*data.aligned((file, _categories(file)), source), strict=True), source)
 
 
 def _built(data: EvaluationFiles) -> dict[str, list[str]]:

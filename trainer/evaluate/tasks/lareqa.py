@@ -24,6 +24,7 @@ from wikianchor.trainer.evaluate.task import (
     EvaluationOptions,
     EvaluationTask,
     SentenceVectors,
+    Subset,
     TableCell,
     TaskScores,
     mteb_row,
@@ -42,20 +43,16 @@ BLOCK = 1 << 27
 
 
 @dataclass(frozen=True)
-class QuestionSet:
+class QuestionSet(Subset):
     """A language's sentences, its questions by identifier, and the number of the sentence that answers each."""
 
-    name: str
     sentences: list[str]
     questions: dict[str, str]
     answers: dict[str, int]
-    source: SetSource
 
 
 def load(data: EvaluationFiles, options: EvaluationOptions, folder: str) -> list[QuestionSet]:
     """Return the languages of a folder such as xquad-r. With `--languages` the others are not in the pool either."""
-    if options.split != "test":
-        return []
     files = data.by_language(rf"{folder}/([a-z]{{2}})\.json", folder, options.languages)
     return [read(data, file, code) for code, file in files.items()]
 
@@ -63,7 +60,7 @@ def load(data: EvaluationFiles, options: EvaluationOptions, folder: str) -> list
 def read(data: EvaluationFiles, file: str, code: str) -> QuestionSet:
     """Read one language. A question whose answer is in no sentence is counted as broken."""
     source = SetSource({file: data.sha256(file)})
-    questions = QuestionSet(code, [], {}, {}, source)
+    questions = QuestionSet(code, source, [], {}, {})
     with malformed(f"{file}: not a file of LAReQA, get it again"):
         for article in json.loads(data.bytes(file))["data"]:
             for paragraph in article["paragraphs"]:

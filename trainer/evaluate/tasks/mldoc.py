@@ -11,7 +11,6 @@ import copy
 import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,10 @@ from torch import Tensor, nn
 
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import asked, tag
-from wikianchor.trainer.evaluate.metrics import unit
 from wikianchor.trainer.evaluate.task import (
     EvaluationOptions,
     EvaluationTask,
+    Labelled,
     SentenceVectors,
     TableCell,
     TaskScores,
@@ -51,20 +50,11 @@ _SPACES = re.compile(r"[ \u3000]+")
 _OWNER = re.compile(r"\(c\) Reuters Limited \d{4}")
 
 
-@dataclass(frozen=True)
-class Documents:
-    """Documents with the numbers of their labels in `LABELS`; `name` is a language, or `train` or `dev`."""
+def load(data: EvaluationFiles, options: EvaluationOptions) -> list[Labelled]:
+    """Return English train and dev documents, then the test documents of other languages; none if a part is missing.
 
-    name: str
-    texts: list[str]
-    labels: list[int]
-    source: SetSource
-
-
-def load(data: EvaluationFiles, options: EvaluationOptions) -> list[Documents]:
-    """Return English train and dev documents, then the test documents of other languages; none if a part is missing."""
-    if options.split != "test":
-        return []
+    A part is named by its language, or `train` or `dev`; labels are numbers in `LABELS`.
+    """
     train, dev = (_file(data, "en", part) for part in (r"train\.1000", "dev"))
     tests = {code: _file(data, code, "test") for code in NAMES if code != "en" and asked(code, options.languages)}
     if not train or not dev or not any(tests.values()):
@@ -77,12 +67,12 @@ def _file(data: EvaluationFiles, code: str, part: str) -> str | None:
     return data.find(rf"(?:{NAMES[code]}|{code})\.{part}", f"MLDoc {code}.{part}")
 
 
-def read(data: EvaluationFiles, file: str, name: str) -> Documents:
+def read(data: EvaluationFiles, file: str, name: str) -> Labelled:
     """Read label TAB text."""
     source = SetSource()
     rows = list(data.rows(file, source, _document))
     source.check(f"MLDoc {name}")
-    return Documents(name, [text for text, _ in rows], [label for _, label in rows], source)
+    return Labelled(name, source, [text for text, _ in rows], [label for _, label in rows])
 
 
 def _document(line: str) -> tuple[str, int] | None:
@@ -152,9 +142,12 @@ def search(
 # --------------------------------------------------------------------------------------------------------- scoring
 
 
-def score(parts: Sequence[Documents], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
+def score(parts: Sequence[Labelled], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
     """Return the mean and the standard deviation over seeds of each language's accuracy."""
-    encoded = {part.name: _tensors(part, vectors, options.normalize) for part in parts}
+    encoded = {
+        part.name: (torch.from_numpy(vectors.features(part.texts, options)), torch.tensor(part.labels))
+        for part in parts
+    }
     settings, layers, dev = search(encoded["train"], encoded["dev"], options.seeds)
     rows = [_row("en", dev, parts[1])]
     for part in parts[2:]:
@@ -180,16 +173,11 @@ def score(parts: Sequence[Documents], vectors: SentenceVectors, options: Evaluat
     return TaskScores({"validation": rows[:1], "test": rows[1:]}, cells, protocol)
 
 
-def _tensors(part: Documents, vectors: SentenceVectors, normalize: bool) -> tuple[Tensor, Tensor]:
-    features = vectors(part.texts)
-    return torch.from_numpy(unit(features) if normalize else features), torch.tensor(part.labels)
-
-
-def _row(code: str, accuracies: Sequence[float], part: Documents) -> dict[str, Any]:
+def _row(code: str, accuracies: Sequence[float], part: Labelled) -> dict[str, Any]:
     mean = float(np.mean(accuracies))
     spread = float(np.std(accuracies, ddof=min(1, len(accuracies) - 1)))
     scores = {"accuracy": mean, "accuracy_std": spread, "accuracy_by_seed": list(accuracies)}
-    return mteb_row(code, [tag(code)], mean, **scores, rows=len(part.texts))
+    return mteb_row(code, [tag(code)], mean, **scores, rows=len(part))
 
 
 TASKS = [

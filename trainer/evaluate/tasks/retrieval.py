@@ -26,6 +26,7 @@ from wikianchor.trainer.evaluate.task import (
     EvaluationOptions,
     EvaluationTask,
     SentenceVectors,
+    Subset,
     TableCell,
     TaskScores,
     mteb_row,
@@ -38,14 +39,12 @@ RELEVANT, OTHERS = r"QAbot-relevant\.csv", r"an\w*_QABot_dataset_subset\.csv"
 
 
 @dataclass(frozen=True)
-class Retrieval:
+class Retrieval(Subset):
     """Texts to rank, queries, and for each query the numbers of its relevant texts."""
 
-    name: str
     texts: list[str]
     queries: list[str]
     relevant: list[frozenset[int]]
-    source: SetSource
 
 
 def load(data: EvaluationFiles, options: EvaluationOptions) -> list[Retrieval]:
@@ -75,7 +74,7 @@ def _released(data: EvaluationFiles, pairs: str) -> Retrieval:
         with malformed(f"{data.path(others)}: no CSV with a column question"):
             for row in csv.DictReader(io.StringIO("\n".join(line or "" for line in lines))):
                 numbers.setdefault(row["question"].strip(), len(numbers))
-    return Retrieval("QABot", list(numbers), list(relevant), [frozenset(some) for some in relevant.values()], source)
+    return Retrieval("QABot", source, list(numbers), list(relevant), [frozenset(some) for some in relevant.values()])
 
 
 def _read(data: EvaluationFiles, name: str, corpus: str, queries: str, qrels: str) -> Retrieval:
@@ -93,7 +92,7 @@ def _read(data: EvaluationFiles, name: str, corpus: str, queries: str, qrels: st
     source.check(name)
     ids = [query for query in queries_by_id if query in relevant]
     judged = [frozenset(relevant[query]) for query in ids]
-    return Retrieval(name, list(texts.values()), [queries_by_id[query] for query in ids], judged, source)
+    return Retrieval(name, source, list(texts.values()), [queries_by_id[query] for query in ids], judged)
 
 
 def _judgement(line: str) -> tuple[str, str, float] | None:
@@ -164,5 +163,6 @@ TASKS = [
         score=score,
         layout="qrels/test.tsv with corpus.jsonl and queries.jsonl, or QAbot-relevant.csv",
         home="your own questions, or the files of SDJC's repository: most of its questions are private",
+        splits=("test", "dev"),
     )
 ]

@@ -80,5 +80,6 @@ TASKS = [
         score=score,
         layout=f"the dev part of STSBenchmark ({SETS['STSBenchmark'].layout}), and the tracks of STS17",
         home="the places of STSBenchmark and STS17",
+        splits=("test", "dev"),
     )
 ]

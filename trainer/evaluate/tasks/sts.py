@@ -196,6 +196,8 @@ def read_sets() -> dict[str, PairSet]:
 
 SETS = read_sets()
 TASKS = [
-    EvaluationTask(kind.name, kind.groups, kind.load, kind.score, layout=kind.layout, home=kind.home)
+    EvaluationTask(
+        kind.name, kind.groups, kind.load, kind.score, layout=kind.layout, home=kind.home, splits=("test", "dev")
+    )
     for kind in SETS.values()
 ]

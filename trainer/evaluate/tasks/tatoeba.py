@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource, aligned
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import EASE, short, tag
 from wikianchor.trainer.evaluate.metrics import matching_accuracy
 from wikianchor.trainer.evaluate.task import (
     EvaluationOptions,
     EvaluationTask,
     SentenceVectors,
+    Subset,
     TableCell,
     TaskScores,
     mteb_row,
@@ -38,19 +39,15 @@ PROTOCOL = {
 
 
 @dataclass(frozen=True)
-class ParallelSentences:
+class ParallelSentences(Subset):
     """Sentences of a language and their English translations, row by row."""
 
-    name: str
     foreign: list[str]
     english: list[str]
-    source: SetSource
 
 
 def load(data: EvaluationFiles, options: EvaluationOptions) -> list[ParallelSentences]:
     """Return the languages whose files exist, named by Tatoeba's codes."""
-    if options.split != "test":
-        return []
     files = data.by_language(r"tatoeba\.([a-z]+)-eng\.\1", "Tatoeba", options.languages)
     return [read(data, file, code) for code, file in files.items()]
 
@@ -61,12 +58,11 @@ def read(data: EvaluationFiles, file: str, code: str) -> ParallelSentences:
     if english not in data.names:
         raise InputError(f"{data.path(file)}: its translations {data.path(english)} are missing: get the set again")
     source = SetSource()
-    sides = data.lines(file, source), data.lines(english, source)
-    aligned((file, english), sides)
+    sides = data.aligned((file, english), source)
     pairs = [(a.strip(), b.strip()) for a, b in zip(*sides, strict=True) if a and b and a.strip() and b.strip()]
     source.rows, source.broken = len(sides[0]), len(sides[0]) - len(pairs)
     source.check(f"Tatoeba {code}")
-    return ParallelSentences(code, [a for a, _ in pairs], [b for _, b in pairs], source)
+    return ParallelSentences(code, source, [a for a, _ in pairs], [b for _, b in pairs])
 
 
 def score(parts: Sequence[ParallelSentences], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:

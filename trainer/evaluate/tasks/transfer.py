@@ -23,11 +23,11 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import tag
-from wikianchor.trainer.evaluate.metrics import unit
 from wikianchor.trainer.evaluate.task import (
     EvaluationOptions,
     EvaluationTask,
     SentenceVectors,
+    Subset,
     TableCell,
     TaskScores,
     mteb_row,
@@ -52,8 +52,8 @@ Features = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class LabelledRows:
-    """Labelled sentences or pairs of sentences, row by row.
+class Classification(Subset):
+    """One of the seven sets: labelled sentences or pairs of sentences, row by row.
 
     Attributes:
         first, second: the sentences; `second` is "" for single sentences.
@@ -66,18 +66,9 @@ class LabelledRows:
     labels: list[str]
     part: list[str]
 
-
-@dataclass(frozen=True)
-class Classification:
-    """One of the seven sets."""
-
-    name: str
-    rows: LabelledRows
-    source: SetSource
-
     def indices(self, part: str) -> NDArray[np.int64]:
         """Return the rows of a part."""
-        return np.flatnonzero(np.array(self.rows.part) == part)
+        return np.flatnonzero(np.array(self.part) == part)
 
 
 # ---------------------------------------------------------------------------------------------------------- loading
@@ -130,7 +121,7 @@ def load(data: EvaluationFiles, options: EvaluationOptions) -> list[Classificati
     sets = []
     for name, files in SETS.items():
         paths = [data.find(pattern, f"{name} ({part})") for pattern, part, *_ in files]
-        if options.split == "test" and all(paths):
+        if all(paths):
             sets.append(_read(data, name, [str(path) for path in paths]))
     return sets
 
@@ -142,7 +133,7 @@ def _read(data: EvaluationFiles, name: str, paths: Sequence[str]) -> Classificat
         rows += [(row, part) for row in data.rows(path, source, _complete(parse), skip=header)]
     source.check(name)
     first, second, labels = (list(column) for column in zip(*(row for row, _ in rows), strict=True))
-    dataset = Classification(name, LabelledRows(first, second, labels, [part for _, part in rows]), source)
+    dataset = Classification(name, source, first, second, labels, [part for _, part in rows])
     for part in dict.fromkeys(part for _, part, *_ in SETS[name]):
         _check(dataset, part)
     return dataset
@@ -150,27 +141,24 @@ def _read(data: EvaluationFiles, name: str, paths: Sequence[str]) -> Classificat
 
 def _check(dataset: Classification, part: str) -> None:
     """Raise InputError if a part has no rows, or too few labels or rows of a label to train a classifier."""
-    counts = Counter(dataset.rows.labels[row] for row in dataset.indices(part))
-    files, name = ", ".join(dataset.source.files), dataset.name
-    if not counts:
-        raise InputError(f"{files}: the {part} part of {name} has no row: get the set again")
-    if part in ("train", "all") and len(counts) < 2:
-        raise InputError(f"{files}: the {part} part of {name} has fewer than two labels: get the set again")
-    if part == "all" and min(counts.values()) < FOLDS:
-        raise InputError(f"{files}: {name} has a label with fewer than {FOLDS} rows: get the set again")
+    counts = Counter(dataset.labels[row] for row in dataset.indices(part))
+    rarest = min(counts.values(), default=0)
+    if len(counts) < (2 if part in ("train", "all") else 1) or rarest < (FOLDS if part == "all" else 1):
+        raise InputError(
+            f"{', '.join(dataset.source.files)}: the {part} part of {dataset.name} has {len(counts)} labels, the "
+            f"rarest in {rarest} rows, which is too few: get the set again"
+        )
 
 
 # ---------------------------------------------------------------------------------------------------------- scoring
 
 
-def features(rows: LabelledRows, vectors: SentenceVectors, normalize: bool) -> Features:
+def features(rows: Classification, vectors: SentenceVectors, options: EvaluationOptions) -> Features:
     """Return the features: vectors u, (rows, dim), or [|u - v|, u * v] of pairs, (rows, 2 dim)."""
-    first = vectors(rows.first)
-    first = unit(first) if normalize else first
+    first = vectors.features(rows.first, options)
     if not any(rows.second):
         return first
-    second = vectors(rows.second)
-    second = unit(second) if normalize else second
+    second = vectors.features(rows.second, options)
     return np.concatenate([np.abs(first - second), first * second], axis=1)
 
 
@@ -208,7 +196,7 @@ def predict(
 
 def score_one(part: Classification, x: Features) -> dict[str, Any]:
     """Return accuracy, and F1 of the second label for sets of two labels: that of paraphrases in MRPC."""
-    names, y = np.unique(part.rows.labels, return_inverse=True)
+    names, y = np.unique(part.labels, return_inverse=True)
     if len(part.indices("all")):
         folds = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED).split(x, y)
         runs = [(y[test], predict(x, y, train, part.indices("dev"), test)) for train, test in folds]
@@ -226,7 +214,7 @@ def score(parts: Sequence[Classification], vectors: SentenceVectors, options: Ev
     """Return the accuracy of each set."""
     rows, cells = [], []
     for part in progress(parts):
-        scores = score_one(part, features(part.rows, vectors, options.normalize))
+        scores = score_one(part, features(part, vectors, options))
         rows.append(mteb_row(part.name, [tag("en")], scores["accuracy"], **scores))
         cells.append(TableCell(TABLE, part.name, scores["accuracy"]))
     return TaskScores({"test": rows}, cells, {**PROTOCOL, "normalize": options.normalize})

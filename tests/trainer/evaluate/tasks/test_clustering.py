@@ -87,7 +87,7 @@ def test_mewsc16_as_released_and_as_built(tmp_path: Path) -> None:
 def groups() -> Labelled:
     """Texts of three kinds that share no word with those of another."""
     texts = [f"{a} {b}" for pool in ("ka lo mi", "ru te vo", "x y z") for a in pool.split() for b in pool.split()]
-    return Labelled("three", texts, [0] * 9 + [1] * 9 + [2] * 9, SetSource({"f": ""}, 27))
+    return Labelled("three", SetSource({"f": ""}, 27), texts, [0] * 9 + [1] * 9 + [2] * 9)
 
 
 class Known(SentenceVectors):

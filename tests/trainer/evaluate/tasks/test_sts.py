@@ -88,7 +88,7 @@ def test_broken_years(tmp_path: Path, files: dict[str, list[str]], said: str) ->
     [
         ("x.tsv", ["a\tb"], "2 columns and no header"),
         ("x.tsv", ["sentence1\tsentence2", "a\tb"], "a score are needed"),
-        ("x.json", ["[]", "no"], "no line that is a JSON object"),
+        ("x.json", ["[]", "no"], "no row that can be read"),
         ("x.parquet", ["no"], r"x\.parquet: .*Parquet"),
         ("x.csv", [], "0 columns"),
     ],

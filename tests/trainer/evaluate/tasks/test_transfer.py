@@ -9,7 +9,7 @@ import pytest
 from tests.trainer.evaluate.conftest import sentences, write
 from tests.trainer.pairs import WORDS
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.evaluate.files import EvaluationFiles
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
 from wikianchor.trainer.evaluate.tasks import transfer
 from wikianchor.trainer.models.encoder import Encoder
@@ -58,9 +58,9 @@ def test_sets_that_are_whole_are_learnt(root: Path, tiny_model: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "lines", "said"),
     [
-        ("SST/binary/sentiment-train", ["kana\t1"] * 20, "the train part of SST2 has fewer than two labels"),
-        ("TREC/TREC_10.label", ["nothing"], "the test part of TREC has no row"),
-        ("MR/rt-polarity.neg", ["kana"] * 9, "MR has a label with fewer than 10 rows"),
+        ("SST/binary/sentiment-train", ["kana\t1"] * 20, "the train part of SST2 has 1 labels"),
+        ("TREC/TREC_10.label", ["nothing"], "the test part of TREC has 0 labels"),
+        ("MR/rt-polarity.neg", ["kana"] * 9, "MR has 2 labels, the rarest in 9 rows"),
     ],
 )
 def test_sets_that_cannot_be_learnt(root: Path, name: str, lines: list[str], said: str) -> None:
@@ -73,15 +73,16 @@ def test_nothing_is_learnt_from_noise() -> None:
     """A fold that saw its own rows would score more than chance."""
     draw = np.random.default_rng(0)
     labels = draw.integers(0, 2, 300)
-    rows = transfer.LabelledRows(["x"] * 300, [""] * 300, [str(label) for label in labels], ["all"] * 300)
-    part = transfer.Classification("noise", rows, transfer.SetSource())
+    texts = ["x"] * 300, [""] * 300
+    part = transfer.Classification("noise", SetSource(), *texts, [str(label) for label in labels], ["all"] * 300)
     scores = transfer.score_one(part, draw.normal(size=(300, 40)).astype(np.float32))
     assert 0.4 < scores["accuracy"] < 0.6
 
 
 def test_pairs_are_the_same_in_both_orders(tiny_model: Path) -> None:
     vectors = SentenceVectors(Encoder.load(str(tiny_model)))
-    forth = transfer.LabelledRows(["kana lona"], ["mina"], ["1"], ["all"])
-    back = transfer.LabelledRows(["mina"], ["kana lona"], ["1"], ["all"])
-    assert transfer.features(forth, vectors, True).shape == (1, 64)
-    assert (transfer.features(forth, vectors, True) == transfer.features(back, vectors, True)).all()
+    options = EvaluationOptions(normalize=True)
+    forth = transfer.Classification("x", SetSource(), ["kana lona"], ["mina"], ["1"], ["all"])
+    back = transfer.Classification("x", SetSource(), ["mina"], ["kana lona"], ["1"], ["all"])
+    assert transfer.features(forth, vectors, options).shape == (1, 64)
+    assert (transfer.features(forth, vectors, options) == transfer.features(back, vectors, options)).all()
