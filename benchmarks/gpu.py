@@ -212,10 +212,12 @@ def cases_of(bench: Bench, batches: Sequence[int]) -> Iterator[Case]:
             theirs = partial(their_steps, bench, objective, batch)
             yield Case("steps", f"{objective}{THEIRS}", batch, TRAINING, theirs)
             for mode in modes:
-                ours = partial(our_steps, bench, objective, batch, mode)
+                ours = partial(our_steps, bench, objective, mode, softmax_size=batch)
                 yield Case("steps", f"{objective}, {mode}", batch, TRAINING, ours)
+    released = {"preset": "ease-bert-released"}
     for mode in modes:
-        yield Case("released", f"ease-bert-released, {mode}", 128, TRAINING, partial(released, bench, mode))
+        ours = partial(our_steps, bench, "ease", mode, **released)
+        yield Case("released", f"ease-bert-released, {mode}", 128, TRAINING, ours)
     yield Case("loader", "loader alone", batches[-1], 10, partial(loader, bench, batches[-1]))
     yield Case("table", "entity table", None, 20, partial(entity_table, bench))
     for batch in batches:
@@ -223,9 +225,10 @@ def cases_of(bench: Bench, batches: Sequence[int]) -> Iterator[Case]:
     if "graphs" in modes:
         for batch in batches:
             for objective in ("simcse", "ease"):
-                ours = partial(our_steps, bench, objective, batch, "compiled")
+                ours = partial(our_steps, bench, objective, "compiled", softmax_size=batch)
                 yield Case("steps", f"{objective}, compiled", batch, COMPILING, ours)
-        yield Case("released", "ease-bert-released, compiled", 128, COMPILING, partial(released, bench, "compiled"))
+        ours = partial(our_steps, bench, "ease", "compiled", **released)
+        yield Case("released", "ease-bert-released, compiled", 128, COMPILING, ours)
     for batch, limit in ((32, 40), (64, 60)) if bench.toy else ((8_192, 40), (65_536, 60)):
         yield Case("cached", "simcse, cached", batch, limit, partial(cached_step, bench, batch))
         if limit == 40:
@@ -238,20 +241,12 @@ def step_row(seconds: float, batch: int, **more: Any) -> Row:
     return {"ms": 1000 * seconds, "sentences / s": round(batch / seconds), **more}
 
 
-def our_steps(bench: Bench, objective: str, batch: int, mode: str) -> list[Row]:
-    """Measure our training steps."""
+def our_steps(bench: Bench, objective: str, mode: str, **flags: Any) -> list[Row]:
+    """Measure our training steps; those of EASE's released code have 16 softmaxes of 8 sentences, and dense AdamW over
+    the table."""
     # sentence-transformers takes the model as it is: a real one pools as it says, the one made here has no pooler.
-    return [stepped(bench, bench.prepared(objective, softmax_size=batch, **MODES[mode]), batch)]
-
-
-def released(bench: Bench, mode: str) -> list[Row]:
-    """Measure the step of EASE's released code: 16 softmaxes of 8 sentences, and dense AdamW over the table."""
-    run = bench.prepared("ease", preset="ease-bert-released", **MODES[mode])
-    return [stepped(bench, run, run.config.step_size)]
-
-
-def stepped(bench: Bench, run: TrainingRun, batch: int) -> Row:
-    """Return the row of a run's steps."""
+    run = bench.prepared(objective, **flags, **MODES[mode])
+    batch = run.config.step_size
     # Every length comes a few times before it is timed: kernels are compiled, and graphs captured.
     on_cpu = bench.device.type == "cpu"
     warm_up, profiled = (1, 1) if bench.toy else (2, 2) if on_cpu else (16, 5)
@@ -268,7 +263,7 @@ def stepped(bench: Bench, run: TrainingRun, batch: int) -> Row:
     if on_cpu:
         others = sorted((item for item in shares.items() if item[0] not in PRODUCTS), key=lambda item: -item[1])[:8]
         note = ", ".join(f"{name.rpartition(':')[2]} {share:.1%}" for name, share in others)
-        return step_row(seconds, batch, note=note, **{"products, %": 100 * product_share(shares)})
+        return [step_row(seconds, batch, note=note, **{"products, %": 100 * product_share(shares)})]
     flops = tokens[0] / bench.steps * run.model.views
     flops *= flops_per_token(run.model.encoder, tokens[0] / (bench.steps * batch))
     peak = peak_flops(bench.device, bench.precision)
@@ -277,7 +272,7 @@ def stepped(bench: Bench, run: TrainingRun, batch: int) -> Row:
     note = bench.peak()
     if run.graphs is not None:
         note += f", {len(run.graphs.captured)} graphs{'' if run.graphs.works else ', which do not work'}"
-    return step_row(seconds, batch, note=note, **cells)
+    return [step_row(seconds, batch, note=note, **cells)]
 
 
 def profiled_seconds(bench: Bench, function: Callable[[], object]) -> tuple[float, dict[str, float]]:

@@ -15,17 +15,15 @@
   status is 1; --only=NUMBER runs one case.
 """
 
-import json
 import os
 import resource
-import subprocess
 import sys
 from argparse import Namespace
 from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from lib.measure import report, run_parts, seconds, table
+from lib.measure import apart, report, run_parts, seconds, table
 
 from tests import fuzzing
 from tests.wikimedia.wikitext.hostile import HOSTILE, make_extractor
@@ -56,10 +54,9 @@ def compare_slow(arguments: Namespace) -> None:
 
 def least(name: str, engine: str, rounds: int) -> tuple[list[float], float]:
     """Return the least CPU seconds of each size, and the most memory, in so many runs or until the targets are met."""
-    command = [sys.executable, __file__, "--one", name, engine]
     runs: list[tuple[list[float], float]] = []
     for _ in range(rounds):
-        runs.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
+        runs.append(apart(measured, name, engine))
         times = [min(column) for column in zip(*(times for times, _ in runs), strict=True)]
         if times[2] / 10 <= SECONDS and growth_of(times) <= GROWTH:
             break
@@ -103,13 +100,10 @@ def compare_fuzz(arguments: Namespace) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--one"]:
-        print(json.dumps(measured(sys.argv[2], sys.argv[3])))
-    else:
-        flags: dict[str, tuple[Any, str]] = {
-            "--engine": ("python", f"of {', '.join(ENGINES)}, that reads the slow pages"),
-            "--cases": (1_000_000, "number of random cases"),
-            "--seed": (1, "of the random cases"),
-            "--only": (-1, "run the case with this number; -1 for all"),
-        }
-        run_parts(__doc__, {"slow": compare_slow, "fuzz": compare_fuzz}, flags)
+    flags: dict[str, tuple[Any, str]] = {
+        "--engine": ("python", f"of {', '.join(ENGINES)}, that reads the slow pages"),
+        "--cases": (1_000_000, "number of random cases"),
+        "--seed": (1, "of the random cases"),
+        "--only": (-1, "run the case with this number; -1 for all"),
+    }
+    run_parts(__doc__, {"slow": compare_slow, "fuzz": compare_fuzz}, flags)

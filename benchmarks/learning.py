@@ -42,10 +42,11 @@ from wikianchor.trainer.config import make
 from wikianchor.trainer.data.shards import open_pairs
 from wikianchor.trainer.entity_vectors import initial_vectors
 from wikianchor.trainer.evaluate.files import EvaluationFiles
-from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
+from wikianchor.trainer.evaluate.options import EvaluateOptions
+from wikianchor.trainer.evaluate.task import SentenceVectors
 from wikianchor.trainer.evaluate.tasks import tatoeba
 from wikianchor.trainer.loop.log import Log
-from wikianchor.trainer.loop.train import train
+from wikianchor.trainer.loop.train import DevScore, train
 
 # Languages of Tatoeba, whose accuracies are averaged.
 TATOEBA = ("de", "et")
@@ -68,13 +69,11 @@ class Accuracy:
 
     sets: Sequence[Any]
     points: list[float] = field(default_factory=list)
-    active: bool = True
-    name: str = "Tatoeba"
 
     def score(self, model: Any) -> tuple[float, Mapping[str, float]]:
         """Return the mean accuracy in per cent."""
         with torch.autocast("cpu", torch.bfloat16):
-            rows = tatoeba.score(self.sets, SentenceVectors(model.encoder), EvaluationOptions()).splits["test"]
+            rows = tatoeba.score(self.sets, SentenceVectors(model.encoder), EvaluateOptions()).splits["test"]
         self.points.append(100 * mean(row["main_score"] for row in rows))
         print(f"{self.points[-1]:.2f}", file=sys.stderr, flush=True)
         return self.points[-1], {}
@@ -136,12 +135,12 @@ def learn(arguments: Namespace, objective: str, seed: int, data: str) -> list[fl
     options |= {"resume": False, "keep": "last", "checkpoint_steps": steps, "eval_steps": steps, "max_steps": steps}
     options |= {"quota": str(arguments.rows), "epochs": EPOCHS, "seed": seed, "device": "cpu", "precision": "bf16"}
     files = EvaluationFiles(str(slices.data() / "eval"))
-    accuracy = Accuracy(tatoeba.load(files, EvaluationOptions(languages=TATOEBA)))
+    accuracy = Accuracy(tatoeba.load(files, EvaluateOptions(languages=TATOEBA)))
     with tempfile.TemporaryDirectory() as scratch:
         config = make(objective.partition("-")[0], {**options, "output": scratch}, {})
         run = task.prepare(config, open_pairs(data), torch.device("cpu"), Log(scratch, active=False))
         accuracy.score(run.model)
-        train(replace(run, dev=accuracy))
+        train(replace(run, dev=DevScore("Tatoeba", accuracy.score)))
     return accuracy.points
 
 

@@ -13,11 +13,12 @@ it grows from 4 times on: the target is less than 10 per cent.
 import sys
 from argparse import Namespace
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lib import slices
-from lib.measure import ROOT, fresh, report, run, run_parts, table, wikianchor
+from lib import generate, many_links, slices
+from lib.measure import ROOT, apart, fresh, report, run, run_parts, table, wikianchor
 
 TIMES = (1, 4, 16, 64)
 # The flags that set the smallest inputs.
@@ -53,18 +54,10 @@ def compare(arguments: Namespace) -> None:
     report("memory", table(head, rows) + "\n\nTarget: less than +10 % from 4 times on.")
 
 
-def write_apart(code: str) -> None:
-    """Write an input in a process of its own: a child's peak memory begins with that of this process."""
-    imports = "from lib import generate, many_links, slices; from pathlib import Path"
-    run([sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT / 'benchmarks')!r}); {imports}; {code}"])
-
-
 def dump(arguments: Namespace, times: int) -> Path:
     """Return a dump of so many times the size."""
-    work: Path = arguments.work
-    size = arguments.megabytes * times
-    write_apart(f"slices.dump(Path({str(work)!r}), {arguments.language!r}, {size!r}, 'xml', stubs=True)")
-    return work / f"{arguments.language}wiki-{size:g}mb-stubs-pages-articles.xml"
+    write = partial(slices.dump, stubs=True)
+    return apart(write, arguments.work, arguments.language, arguments.megabytes * times, "xml")
 
 
 def for_sentences(arguments: Namespace, times: int) -> Input:
@@ -77,18 +70,24 @@ def for_entities(arguments: Namespace, times: int) -> Input:
     """Return the items of a dump, in lines of 2 KB."""
     source = dump(arguments, times)
     path = arguments.work / f"wikidata-{source.stem}-2000.json.gz"
-    write = f"generate.write_items(generate.items_of(generate.articles([{str(source)!r}])), path, line_bytes=2000)"
-    write_apart(f"generate.kept(Path({str(path)!r}), lambda path: {write})")
+    apart(write_items, source, path)
     return Input(f"{path.stat().st_size / 1e6:.0f} MB", [f"--wikidata={path}", f"--wikis={arguments.language}wiki"])
+
+
+def write_items(source: Path, path: Path) -> None:
+    """Write the items of a dump, unless they exist."""
+    items = generate.items_of(generate.articles([str(source)]))
+    generate.kept(path, lambda path: generate.write_items(items, path, line_bytes=2000))
 
 
 def for_pairs(arguments: Namespace, times: int) -> Input:
     """Return sentences with so many links, and the entities that they link to."""
-    work, links = arguments.work, arguments.links * times
-    call = f"many_links.many_sentences(Path({str(work)!r}), {arguments.language!r}, {links})"
-    write_apart(f"many_links.entities(Path({str(work)!r}), {call})")
-    rows = work / f"sentences-{arguments.language}-{links}"
-    return Input(f"{links:,} links", [f"--sentences={rows}", f"--entities={work / f'entities-{rows.name}-0'}"])
+    links = arguments.links * times
+    rows = apart(many_links.many_sentences, arguments.work, arguments.language, links)
+    return Input(
+        f"{links:,} links",
+        [f"--sentences={rows}", f"--entities={apart(many_links.entities, arguments.work, rows)}"],
+    )
 
 
 def for_news(arguments: Namespace, times: int) -> Input:

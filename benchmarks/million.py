@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from lib import generate, slices
-from lib.measure import digest, fresh, report, run_parts, table, wikianchor
+from lib.measure import apart, digest, fresh, report, run_parts, table, wikianchor
 
 MEAN_BYTES = 10_000
 
@@ -29,9 +29,7 @@ def compare(arguments: Namespace) -> None:
     """Measure and print the table."""
     dumps: Path = arguments.work / f"million-{arguments.pages}"
     if not (dumps / "wikidata-20260101-all.json.gz").exists():
-        # In a process of its own: a child's peak memory begins with that of this process.
-        write = ["--write", dumps, arguments.language, str(arguments.pages)]
-        subprocess.run([sys.executable, __file__, *write], check=True)
+        apart(write, dumps, arguments.language, arguments.pages)
     # Child processes inherit it.
     resource.setrlimit(resource.RLIMIT_NOFILE, (arguments.open_files, arguments.open_files))
     rows: list[list[Any]] = []
@@ -105,12 +103,9 @@ def shared_size(pid: int) -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--write"]:
-        write(Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
-    else:
-        flags: dict[str, tuple[Any, str]] = {
-            "--language": ("en", "whose slice"),
-            "--pages": (1_000_000, "number of pages"),
-            "--open_files": (256, "of a process, at most"),
-        }
-        run_parts(__doc__, {"million": compare}, flags, rounds=1)
+    flags: dict[str, tuple[Any, str]] = {
+        "--language": ("en", "whose slice"),
+        "--pages": (1_000_000, "number of pages"),
+        "--open_files": (256, "of a process, at most"),
+    }
+    run_parts(__doc__, {"million": compare}, flags, rounds=1)

@@ -11,9 +11,7 @@ Where that makes more than --rows in all, runs and shards have fewer rows each.
 `tests/engine/test_shuffle_requests.py` counts the requests to an object store.
 """
 
-import json
 import resource
-import subprocess
 import sys
 from argparse import Namespace
 from collections import Counter
@@ -26,7 +24,7 @@ from unittest import mock
 
 import numpy as np
 import pyarrow as pa
-from lib.measure import fresh, report, run_parts, table
+from lib.measure import apart, fresh, report, run_parts, table
 
 from wikianchor.pipelines.dataset.arrow_memory import release_memory
 from wikianchor.pipelines.dataset.workspace import Workspace
@@ -78,8 +76,7 @@ def measure(case: Case, work: Path) -> dict[str, float]:
     """Measure a case in a process of its own."""
     directory = fresh(work / "shuffle")
     directory.mkdir(parents=True)
-    command = [sys.executable, __file__, "--case", json.dumps(case), str(directory)]
-    costs: dict[str, float] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    costs = apart(measure_files, case, directory)
     print(f"{case}: {costs}", file=sys.stderr)
     fresh(directory)
     return costs
@@ -172,11 +169,8 @@ def _sorted_run(rows: list[pa.Table], number: int, directory: Path) -> sorted_ru
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--case"]:
-        print(json.dumps(measure_files(Case(*json.loads(sys.argv[2])), Path(sys.argv[3]))))
-    else:
-        flags: dict[str, tuple[Any, str]] = {
-            "--sizes": (SIZES, "RUNSxSHARDS"),
-            "--rows": (20_000_000, "rows of a size, at most"),
-        }
-        run_parts(__doc__, {"shuffle": compare}, flags, rounds=1)
+    flags: dict[str, tuple[Any, str]] = {
+        "--sizes": (SIZES, "RUNSxSHARDS"),
+        "--rows": (20_000_000, "rows of a size, at most"),
+    }
+    run_parts(__doc__, {"shuffle": compare}, flags, rounds=1)

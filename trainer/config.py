@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from wikianchor.io.cache import cache_directory
 from wikianchor.io.errors import UsageError
 from wikianchor.io.option_groups import DryRun, Seed
-from wikianchor.io.options import above, at_least, between, option, read_options
+from wikianchor.io.options import above, at_least, between, fraction, option, read_options
 from wikianchor.trainer.choices import POOLERS, PROJECTIONS
 from wikianchor.trainer.option_groups import Cache, EntityVectors, Machine, Run, Updates
 from wikianchor.trainer.presets import NEW_SIZES, PRESETS
@@ -37,14 +37,6 @@ _PAIRS_DATA = (
     "directory of a dataset `pairs`, local, gs://, s3:// or hf://; or your own .csv, .tsv or .jsonl with text, entity, "
     "negatives"
 )
-
-
-def _several(value: int) -> str:
-    return "" if value > 1 else "there is nothing to tell a sentence from"
-
-
-def _inner(value: float) -> str:
-    return "" if 0 < value < 1 else "must lie between 0 and 1"
 
 
 def presets_of(objective: str) -> dict[str, dict[str, Any]]:
@@ -144,6 +136,10 @@ class Config(Checkpoints, Machine, Optimiser, Run):
         """Whether there is a dev score."""
         return self.held_out > 0
 
+    def total_steps(self, steps: int) -> int:
+        """Return the steps of the run, given those of an epoch."""
+        return min(self.epochs * steps, self.max_steps or self.epochs * steps)
+
     def record(self) -> dict[str, Any]:
         """Return the objective and the options as values of JSON."""
         record: dict[str, Any] = json.loads(json.dumps({"objective": self.objective, **dataclasses.asdict(self)}))
@@ -219,7 +215,7 @@ class Softmax:
 
     TITLE: ClassVar[str] = "the losses"
 
-    softmax_size: int = option(64, help="sentences told apart in one softmax [N]", check=_several)
+    softmax_size: int = option(64, help="sentences told apart in one softmax [N]", check=at_least(2))
     sentence_temperature: float = option(0.05, help="divides SimCSE's cosines", check=above(0))
     mask_duplicates: bool = option(
         default=True, help="do not count equal sentences and equal entities in a batch as negatives"
@@ -411,7 +407,7 @@ class SpanConfig(FromScratch):
     max_length: int = 256
     epochs: int = 2
     held_out: int = 200
-    corruption_rate: float = option(0.15, help="share of the pieces of a text that are masked", check=_inner)
+    corruption_rate: float = option(0.15, help="share of the pieces of a text that are masked", check=fraction)
     span_length: float = option(3.0, help="mean length of the masked spans", check=at_least(1))
     optimizer: str = option("adafactor", help="optimiser of the weights", choices=("adafactor", "adamw"))
 

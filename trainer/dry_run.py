@@ -123,8 +123,7 @@ def describe(config: PairsConfig, pairs: PairDataset, rows: int, run: TrainingRu
     texts = [text for batch in islice(read_batches(pairs), 1) for text in batch.column("text")[:SAMPLE].to_pylist()]
     encoder.tokenize(texts, config.max_length)
     tokenize = (time.perf_counter() - started) / len(texts) * pairs.rows
-    steps = config.epochs * (rows // config.step_size)
-    steps = min(steps, config.max_steps) if config.max_steps else steps
+    steps = config.total_steps(rows // config.step_size)
     seconds = measure(run)
     trained, views = steps * config.step_size, run.model.views
     table, whole = _bytes(run.model.table), sum(map(_bytes, (run.model.encoder, run.model.w)))

@@ -42,12 +42,12 @@ from wikianchor.trainer.models.export import export
 from wikianchor.trainer.models.gpu import default_precision, training_precision
 from wikianchor.trainer.models.hub import check_model
 from wikianchor.trainer.models.losses import projection
-from wikianchor.trainer.models.memory import sentences_at_once
+from wikianchor.trainer.models.memory import keep_fewer_activations, sentences_at_once
 from wikianchor.trainer.models.model import EaseModel, check_views
 from wikianchor.trainer.models.modules import Head
 from wikianchor.trainer.models.new_encoder import new_encoder
 from wikianchor.trainer.options import parse
-from wikianchor.trainer.sdjc.objective import SdjcModel, TripletFeed, check_dropout, read_triplets
+from wikianchor.trainer.sdjc.objective import SdjcModel, TripletFeed, parts, read_triplets
 from wikianchor.trainer.t5 import objective as t5
 
 # Compiling takes about a minute; a step of BERT-base gains some milliseconds.
@@ -67,7 +67,9 @@ def prepare(config: PairsConfig, pairs: PairDataset, device: torch.device, log: 
     config = settle(config, model, device, len(tokens), log)
     feed = PairFeed(tokens, config, device)
     first = feed.batch(feed.order(0)[: config.step_size // feed.passes], 0).to(device)
-    check_views(model, probe(first))
+    if model.views > 1:
+        with torch.no_grad():
+            check_views(*model.train().encode(probe(first)))
     if config.compile:
         compile_lengths(encoder.backbone, len(feed.lengths))
         try_compiled(model, first, log)
@@ -84,7 +86,7 @@ def settle(config: PairsConfig, model: EaseModel, device: torch.device, rows: in
     table = model.table.weight.nbytes if model.table is not None and model.table.weight.device == device else 0
     encode_size = config.encode_size or sentences_at_once(model.encoder, config, model.views, device, table)
     config = dataclasses.replace(config, encode_size=encode_size)
-    steps = config.max_steps or config.epochs * (rows // config.step_size)
+    steps = config.total_steps(rows // config.step_size)
     compile = config.compile
     if compile is None:
         compile = device.type == "cuda" and steps >= COMPILE_STEPS
@@ -102,17 +104,17 @@ def settle(config: PairsConfig, model: EaseModel, device: torch.device, rows: in
 
 def no_graphs(config: PairsConfig, device: torch.device) -> str:
     """Return why steps cannot be captured as CUDA graphs, "" if they can."""
-    if device.type != "cuda":
-        return f"the device is {device.type}"
-    if distributed.world() > 1:
-        return "several processes train"
-    if config.encode_size and config.step_size > config.encode_size:
-        return f"a step of {config.step_size:,} sentences is encoded in passes of {config.encode_size:,}"
-    if config.gradient_checkpointing:
-        return "--gradient_checkpointing"
-    if isinstance(config, EaseConfig) and config.entity_device and config.entity_optimizer == "adamw":
-        return f"--entity_device={config.entity_device} with --entity_optimizer=adamw"
-    return ""
+    encode_size = config.encode_size or config.step_size
+    dense_elsewhere = isinstance(config, EaseConfig) and config.entity_device and config.entity_optimizer == "adamw"
+    reasons = {
+        f"the device is {device.type}": device.type != "cuda",
+        "several processes train": distributed.world() > 1,
+        f"a step of {config.step_size:,} sentences is encoded in passes of {encode_size:,}": config.step_size
+        > encode_size,
+        "--gradient_checkpointing": config.gradient_checkpointing,
+        "--entity_device with --entity_optimizer=adamw": dense_elsewhere,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def probe(batch: PairBatch, rows: int = 16) -> PairBatch:
@@ -160,7 +162,11 @@ def prepare_sdjc(config: SdjcConfig, texts: Texts, device: torch.device, log: Lo
         config = dataclasses.replace(config, encode_size=sentences_at_once(encoder, config, 1, device))
     feed = TripletFeed(triplets, config, device)
     model = SdjcModel(encoder, config)
-    check_dropout(model, feed.batch(feed.order(0)[: min(16, config.softmax_size)], 0).to(device))
+    first = feed.batch(feed.order(0)[: min(16, config.softmax_size)], 0).to(device)
+    with torch.no_grad():
+        anchors, positives, _ = parts(model.train().encode(first), first)
+    same = first.anchors == first.positives
+    check_views(anchors[same], positives[same])
     run = make_run(config, model, feed, dev=make_dev_score(config, feed), log=log, data=texts.fingerprint)
     data = f"{len(triplets):,} rows of {len(triplets.starts) - 1:,} sentences in {names(texts.paths)}"
     log.say(introduction(config, encoder, data, run.total, device))
@@ -181,7 +187,7 @@ def make_encoder(config: EncoderConfig, device: torch.device, pairs: PairDataset
     # The pooler cls has a new MLP here, so the backbone needs no pooling layer.
     pooler = "cls_before_pooler" if config.pooler == "cls" else config.pooler or None
     if pairs is not None and isinstance(config, PairsConfig) and config.new:
-        encoder = new_encoder(pairs, config.new, config.vocabulary_size, pooler or "avg", config.dropout)
+        encoder = new_encoder(pairs, config, pooler or "avg")
     else:
         encoder = Encoder.load(config.model, pooler, "cpu", config.dropout)
     if config.pooler == "cls":
@@ -189,10 +195,7 @@ def make_encoder(config: EncoderConfig, device: torch.device, pairs: PairDataset
     if config.mlp:
         width = encoder.backbone.config.hidden_size
         encoder.head, encoder.head_only_train = Head(width, width), config.mlp_only_train
-    if config.gradient_checkpointing:
-        # Version 6 of transformers removes the older name.
-        backbone = encoder.backbone
-        getattr(backbone, "activation_checkpointing_enable", backbone.gradient_checkpointing_enable)()
+    keep_fewer_activations(encoder.backbone, config)
     if config.max_length > encoder.max_length:
         raise UsageError(f"--max_length={config.max_length}: {config.begun} takes {encoder.max_length} tokens")
     encoder.precision = default_precision(device)
@@ -254,17 +257,8 @@ def _save_config(config: Config) -> None:
             stream.write(config.to_json().encode() + b"\n")
 
 
-def open_data(config: Config) -> PairDataset | Texts:
-    """Open the dataset of a run.
-
-    Raises:
-        InputError: there is none, or it is damaged.
-    """
-    return open_pairs_or_rows(config) if isinstance(config, PairsConfig) else open_texts(config.data)
-
-
 def open_pairs_or_rows(config: PairsConfig) -> PairDataset:
-    """Open a dataset of pairs, or rows of one's own as one; raises as `open_data`."""
+    """Open a dataset of pairs, or rows of one's own as one."""
     return open_rows(config.data, config.cache, needs_entities=isinstance(config, EaseConfig))
 
 
@@ -295,7 +289,7 @@ def run(config: Config, trackers: Sequence[Tracker] = ()) -> str:
     device = distributed.choose_device(config.device)
     precision = config.precision or training_precision(device)
     config = dataclasses.replace(config, precision=precision)
-    data: Any = open_data(config)
+    data: Any = open_pairs_or_rows(config) if isinstance(config, PairsConfig) else open_texts(config.data)
     if config.model:
         check_model(config.model)
     distributed.start(device)

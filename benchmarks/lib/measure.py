@@ -9,6 +9,7 @@ import bz2
 import gzip
 import hashlib
 import json
+import multiprocessing
 import os
 import resource
 import shlex
@@ -17,16 +18,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from operator import truediv
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from wikianchor.io.markdown import markdown_table
 
 ROOT = Path(__file__).resolve().parents[2]
 ERROR_LINES = 15
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,12 @@ def fresh(directory: Path) -> Path:
 def job(stage: str, output: Path, *flags: str | Path) -> float:
     """Run a stage of `wikianchor` into a new directory and return its user CPU."""
     return run(wikianchor(stage, *flags, f"--output={fresh(output)}")).user
+
+
+def apart(function: Callable[..., T], *arguments: Any) -> T:
+    """Return what a function returns in a new process: a child's peak memory begins with that of this process."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as processes:
+        return processes.submit(function, *arguments).result()
 
 
 def rounds_of(number: int, cases: Mapping[str, Callable[[], float]]) -> dict[str, list[float]]:

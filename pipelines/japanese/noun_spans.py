@@ -11,13 +11,16 @@ noun phrase. `nouns` is the rule of SDJC's paper (section 3.2), "consecutive nou
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from wikianchor.pipelines.japanese.brackets import CLOSING, unmatched
 from wikianchor.pipelines.japanese.noun_words import FORMAL, SOMETIMES_FORMAL
 
+# Without <, which is "less than" in the texts of studies, and without ‘, since ’ is an apostrophe too.
+CLOSING = dict(zip("([{（［｛「『【〔〈《“", ")]}）］｝」』】〕〉》”", strict=True))
+_CLOSE = frozenset(CLOSING.values())
 NOUNS = frozenset({"NOUN"})
 NOUNS_AND_NAMES = frozenset({"NOUN", "PROPN"})
 NOMINAL = frozenset({"NOUN", "PROPN", "PRON"})
@@ -42,6 +45,33 @@ _MODIFIES = frozenset({"VERB", "ADJ", "AUX", "DET"})
 Spans = list[tuple[int, int]]
 
 
+def unmatched(text: str) -> list[int]:
+    """Return the positions of the brackets in a text that have no counterpart.
+
+    >>> unmatched("咳(「乾性」)と熱)")
+    [9]
+    >>> unmatched("(「)")
+    [1]
+    """
+    positions: list[int] = []
+    opened: list[int] = []
+    awaited: Counter[str] = Counter()
+    for position, character in enumerate(text):
+        if character in CLOSING:
+            opened.append(position)
+            awaited[CLOSING[character]] += 1
+        elif awaited[character]:
+            # What was opened within and not closed has no counterpart.
+            while CLOSING[text[opened[-1]]] != character:
+                positions.append(opened[-1])
+                awaited[CLOSING[text[opened.pop()]]] -= 1
+            opened.pop()
+            awaited[character] -= 1
+        elif character in _CLOSE:
+            positions.append(position)
+    return sorted(positions + opened)
+
+
 class Token(NamedTuple):
     """A token of a sentence.
 
@@ -64,15 +94,14 @@ class Token(NamedTuple):
 
 def noun_spans(rule: str, text: str, tokens: Sequence[Token]) -> Spans:
     """Return the spans that a rule, one of `choices.SPAN_RULES`, finds in a sentence."""
-    if rule == "nouns":
-        return runs(tokens, NOUNS)
-    if rule == "nouns_names":
-        return runs(tokens, NOUNS_AND_NAMES)
-    if rule == "chunks":
-        return noun_phrases(text, tokens)
-    if rule == "bunsetu":
-        return bunsetu_heads(tokens)
-    return first_places(text, chunks(tokens, RELEASED_RELATIONS))
+    rules: dict[str, Callable[[], Spans]] = {
+        "nouns": lambda: runs(tokens, NOUNS),
+        "nouns_names": lambda: runs(tokens, NOUNS_AND_NAMES),
+        "chunks": lambda: noun_phrases(text, tokens),
+        "bunsetu": lambda: bunsetu_heads(tokens),
+        "released": lambda: first_places(text, chunks(tokens, RELEASED_RELATIONS)),
+    }
+    return rules[rule]()
 
 
 def runs(tokens: Sequence[Token], kinds: frozenset[str]) -> Spans:

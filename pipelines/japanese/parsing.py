@@ -136,22 +136,21 @@ def _sudachi() -> Parse:
             sentences, begin = [], 0
             for end in split(text):
                 sentence, begin = text[begin:end], end
-                morphemes = enumerate(tokenizer.tokenize(sentence))
-                sentences.append(trimmed(sentence, [_token(number, morpheme) for number, morpheme in morphemes]))
+                tokens = [
+                    Token(
+                        morpheme.begin(),
+                        morpheme.end(),
+                        part_of_speech(morpheme.part_of_speech()),
+                        relation="",
+                        head=number,
+                        heads_bunsetu=False,
+                    )
+                    for number, morpheme in enumerate(tokenizer.tokenize(sentence))
+                ]
+                sentences.append(trimmed(sentence, tokens))
             yield sentences
 
     return parse
-
-
-def _token(number: int, morpheme: Any) -> Token:
-    return Token(
-        morpheme.begin(),
-        morpheme.end(),
-        part_of_speech(morpheme.part_of_speech()),
-        relation="",
-        head=number,
-        heads_bunsetu=False,
-    )
 
 
 def part_of_speech(levels: Sequence[str]) -> str:

@@ -377,7 +377,7 @@ trainer ease --data=out/pairs --model=models/toy --output=new
 trainer ease --data=out/pairs --model=models/toi/model --output=new
   1 models/toi/model: no such directory: name the directory of a model
 trainer ease --data=out/pairs --model=text.txt --output=new
-  1 text.txt: is a file: name the directory of a model
+  1 text.txt: holds no model (config.json): name the directory of a model
 trainer ease --data=out/pairs --model=nobody/nothing --output=new
   1 nobody/nothing: no such directory, and the Hub cannot be reached: check the name and the network
 trainer ease --data=out/pairs --model=empty --output=new

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wikianchor.pipelines.japanese.brackets import unmatched
+from wikianchor.pipelines.japanese.noun_spans import unmatched
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 """What of a beam becomes a negative, and why the rest does not."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from wikianchor.pipelines.japanese.negatives.fills import (
-    FillLimits,
     chosen_spans,
     fill_spans,
     filled,
@@ -13,7 +13,9 @@ from wikianchor.pipelines.japanese.negatives.fills import (
     judge,
     keep,
 )
+from wikianchor.pipelines.japanese.negatives.options import NegativesOptions
 
+OPTIONS = NegativesOptions(corpus="c", model="m", output="o", negatives=2, near=0.99)
 TEXT = "患者は発熱を訴えて外来を受診した。"
 SPANS = [(0, 2), (3, 5), (9, 11)]
 
@@ -91,10 +93,10 @@ def test_the_beam_adds_up_and_ranks_are_kept() -> None:
         ["小児", "腹痛", "薬局"],
         ["女性", "咳嗽", "自宅"],
     ]
-    kept = keep(TEXT, SPANS, beam, FillLimits(2, 0.99), nouns)
+    kept = keep(TEXT, SPANS, beam, OPTIONS, nouns)
     assert kept.ranks == [2, 4]
     assert kept.counts == {"seen": 5, "equal": 1, "kept": 2, "duplicate": 1, "surplus": 1}
-    late = keep(TEXT, SPANS, beam, FillLimits(2, 0.99), nouns, first_rank=4)
+    late = keep(TEXT, SPANS, beam, replace(OPTIONS, first_rank=4), nouns)
     assert (late.ranks, late.counts["surplus"]) == ([4, 5], 3)
 
 

@@ -12,7 +12,8 @@ from mteb.abstasks.task_metadata import TaskMetadata
 
 from tests.mteb.conftest import SIZES, write_mewsc16
 from wikianchor.io.errors import InputError
-from wikianchor.mteb import MewsC16BalancedClustering, MewsC16Clustering, rows
+from wikianchor.mteb import MewsC16BalancedClustering, MewsC16Clustering
+from wikianchor.mteb import tasks as module
 from wikianchor.mteb.tasks import TASKS, balanced
 from wikianchor.schemas.mewsc16 import LANGUAGES, TOPICS
 
@@ -112,7 +113,7 @@ def test_statistics_have_the_form_of_mtebs_and_no_file_of_mteb_is_written(news: 
 
 
 def test_the_example_is_right() -> None:
-    assert doctest.testmod(rows).failed == 0
+    assert doctest.testmod(module).failed == 0
 
 
 def test_the_revision_is_that_of_the_rows(news: Path, tmp_path: Path) -> None:

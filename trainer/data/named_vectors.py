@@ -15,6 +15,7 @@ import wikianchor.schemas.mentions
 from wikianchor.io.errors import InputError
 from wikianchor.io.manifests import reread
 from wikianchor.trainer.data.shards import list_shards, read_manifest, read_table
+from wikianchor.trainer.option_groups import Titles
 
 # Datasets that say which item a title is, with their versions; and the config and schema with the titles.
 VERSIONS = {"interlanguage": wikianchor.schemas.mentions.VERSION, "entities": wikianchor.schemas.entities.VERSION}
@@ -39,6 +40,11 @@ def read_titles(path: str, wiki: str) -> pa.Table:
     if not len(titles):
         raise InputError(f"{path}: has no titles of {wiki}: build it with that wiki, or name another")
     return titles.select(["qid", "title"])
+
+
+def given_titles(options: Titles) -> pa.Table | None:
+    """Return the titles that the options name, as `read_titles` does; None where they name none."""
+    return read_titles(options.titles, options.titles_wiki) if options.titles else None
 
 
 def rows_by_name(qids: Sequence[int], titles: Iterable[tuple[str | None, int]]) -> dict[str | int, list[int]]:

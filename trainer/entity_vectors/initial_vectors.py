@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 from wikianchor.io.markdown import markdown_table
 from wikianchor.io.storage import is_local, put_file, writing
 from wikianchor.trainer.command import run_command
-from wikianchor.trainer.data.named_vectors import fill, read_titles, rows_by_name
+from wikianchor.trainer.data.named_vectors import fill, given_titles, rows_by_name
 from wikianchor.trainer.data.shards import open_pairs, read_entities
 from wikianchor.trainer.distributed import choose_device
 from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions, parse
@@ -61,7 +61,7 @@ def make(options: EntityVectorsOptions) -> str:
         named, titles = encode_labels(entities, options.encode, choose_device(options.device)), None
     else:
         named = read_named_vectors(options.vectors, broken)
-        titles = read_titles(options.titles, options.titles_wiki) if options.titles else None
+        titles = given_titles(options)
     named_items = entities["label"] if titles is None else titles["title"]
     items = (entities if titles is None else titles)["qid"]
     rows_of = rows_by_name(entities["qid"].to_pylist(), zip(named_items.to_pylist(), items.to_pylist(), strict=True))

@@ -35,7 +35,7 @@ from wikianchor.trainer.evaluate.report import (
     to_json,
     write_results,
 )
-from wikianchor.trainer.evaluate.task import EvaluationOptions, EvaluationTask, SentenceVectors
+from wikianchor.trainer.evaluate.task import EvaluationTask, SentenceVectors
 from wikianchor.trainer.evaluate.tasks import sts
 from wikianchor.trainer.evaluate.whitening import Whitened, sentences
 from wikianchor.trainer.models.encoder import Encoder
@@ -76,7 +76,7 @@ class LoadedSets:
             raise InputError(self.missing[0])
 
 
-def load_tasks(directory: str, names: Sequence[str], options: EvaluationOptions) -> LoadedSets:
+def load_tasks(directory: str, names: Sequence[str], options: EvaluateOptions) -> LoadedSets:
     """Read the sets. A set that cannot be read does not stop the others.
 
     Args:
@@ -104,14 +104,14 @@ def load_tasks(directory: str, names: Sequence[str], options: EvaluationOptions)
     return sets
 
 
-def load_all(flags: EvaluateOptions, options: EvaluationOptions) -> LoadedSets:
-    """Read all sets that the flags ask for.
+def load_all(options: EvaluateOptions) -> LoadedSets:
+    """Read all sets that the options ask for.
 
     Raises:
         UsageError: they ask for no set, or for a language that no set has.
     """
-    sets = load_tasks(flags.data, flags.tasks, options) if flags.data else LoadedSets()
-    for path in flags.sts:
+    sets = load_tasks(options.data, options.tasks, options) if options.data else LoadedSets()
+    for path in options.sts:
         task = sts.file_task(path)
         try:
             sets.tasks.append((task, task.load(EvaluationFiles.of_file(path), options)))
@@ -126,10 +126,7 @@ def evaluate(
     encoder: Encoder,
     facts: ModelFacts,
     tasks: LoadedTasks,
-    options: EvaluationOptions,
-    *,
-    batch_size: int,
-    whiten: int = 0,
+    options: EvaluateOptions,
     fitted_on: Sequence[str] = (),
 ) -> list[Result]:
     """Score one encoder in all tasks, with a line on stderr for each.
@@ -138,15 +135,12 @@ def evaluate(
         encoder: the model.
         facts: its description.
         tasks: the tasks with their subsets.
-        options: options of the protocols.
-        batch_size: texts encoded at once.
-        whiten: directions kept by whitening, 0 for vectors as they are.
+        options: options of the protocols, of whitening and of the encoder.
         fitted_on: sentences that the whitening is fitted on; none for those of each set.
     """
-    length = facts.facts["max_length"]
-    vectors = (
-        Whitened(encoder, batch_size, length, dim=whiten) if whiten else SentenceVectors(encoder, batch_size, length)
-    )
+    vectors: SentenceVectors = SentenceVectors(encoder, options.batch_size, options.max_length)
+    if options.whiten:
+        vectors = Whitened(encoder, options.batch_size, options.max_length, dim=options.whiten)
     if isinstance(vectors, Whitened) and fitted_on:
         vectors.fit(fitted_on)
         vectors.forget()
@@ -156,9 +150,9 @@ def evaluate(
         if isinstance(vectors, Whitened) and not fitted_on:
             vectors.fit(sentences(parts))
         scores = task.score(parts, vectors, options)
-        if whiten:
+        if options.whiten:
             fitted = f"{len(fitted_on):,} training sentences" if fitted_on else "the set's sentences"
-            whitened = {"whitening": whiten, "whitening fitted on": fitted}
+            whitened = {"whitening": options.whiten, "whitening fitted on": fitted}
             scores = replace(scores, protocol={**scores.protocol, **whitened})
         seconds = time.perf_counter() - start
         source = sum((part.source for part in parts), SetSource())
@@ -170,34 +164,33 @@ def evaluate(
     return results
 
 
-def run(flags: EvaluateOptions, complete: bool = False) -> tuple[list[Result], LoadedSets]:
+def run(options: EvaluateOptions, complete: bool = False) -> tuple[list[Result], LoadedSets]:
     """Return the results of all models, and the sets that were looked for.
 
     Args:
-        flags: the command line.
+        options: the command line.
         complete: score nothing if a set cannot be read.
 
     Raises:
         UsageError: the options do not go together.
         InputError: there is nothing to score, or an output directory cannot be written.
     """
-    options = EvaluationOptions(flags.split, flags.seeds, flags.normalize, flags.languages)
-    sets = load_all(flags, options)
+    sets = load_all(options)
     sets.check(complete)
-    if flags.output:
+    if options.output:
         # Found out before hours of scoring.
-        with writing(flags.output):
-            os.makedirs(flags.output, exist_ok=True)
-        check_writable(flags.output)
+        with writing(options.output):
+            os.makedirs(options.output, exist_ok=True)
+        check_writable(options.output)
     results: list[Result] = []
-    device = choose_device(flags.device)
-    for path in flags.model:
-        encoder = Encoder.load(path, flags.pooler, device)
-        encoder.precision = flags.precision or default_precision(device)
-        if flags.max_length and flags.max_length > encoder.max_length:
-            raise UsageError(f"--max_length={flags.max_length}: {path} takes {encoder.max_length} tokens")
-        facts = model_facts(path, encoder, flags.max_length, versions())
-        results += evaluate(encoder, facts, sets.tasks, options, batch_size=flags.batch_size, whiten=flags.whiten)
+    device = choose_device(options.device)
+    for path in options.model:
+        encoder = Encoder.load(path, options.pooler, device)
+        encoder.precision = options.precision or default_precision(device)
+        if options.max_length and options.max_length > encoder.max_length:
+            raise UsageError(f"--max_length={options.max_length}: {path} takes {encoder.max_length} tokens")
+        facts = model_facts(path, encoder, options.max_length, versions())
+        results += evaluate(encoder, facts, sets.tasks, options)
     return results, sets
 
 

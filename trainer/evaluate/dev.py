@@ -8,8 +8,8 @@ import numpy as np
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.trainer.evaluate.files import EvaluationFiles
+from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.pairs import ScoredPairs, correlations
-from wikianchor.trainer.evaluate.task import EvaluationOptions
 from wikianchor.trainer.evaluate.tasks.sts import SETS
 from wikianchor.trainer.models.encoder import Encoder
 
@@ -44,7 +44,7 @@ def load_dev(directory: str, task: str) -> DevSet:
     sets = {name: pairs for name, pairs in SETS.items() if pairs.dev}
     if task not in sets:
         raise UsageError(f"--dev_tasks={task}: has no dev part: choose of {', '.join(sets)}")
-    parts = sets[task].part(EvaluationFiles(directory), "dev", EvaluationOptions())
+    parts = sets[task].part(EvaluationFiles(directory), "dev", EvaluateOptions())
     if not parts:
         raise InputError(f"{directory}: no dev part of {task} ({sets[task].layout}): --dev names where it is")
     return DevSet(parts[0])

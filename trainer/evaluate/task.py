@@ -1,4 +1,4 @@
-"""The types of evaluation tasks: options, subsets, vectors, scores.
+"""The types of evaluation tasks: subsets, vectors, scores.
 
 A new task is an `EvaluationTask` in a file of its own, listed in `registry.py`. Its `load` reads the files, so that
 missing and damaged files are reported before a model is loaded; its `score` computes.
@@ -17,26 +17,10 @@ from numpy.typing import NDArray
 from wikianchor.io.output import control
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.metrics import unit
+from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.models.encoder import Encoder
 
 ERASE_LINE = "\r\x1b[K"
-
-
-@dataclass(frozen=True)
-class EvaluationOptions:
-    """Options of the protocols.
-
-    Attributes:
-        split: test or dev.
-        seeds: number of runs of anything that begins at random, with seeds from 0.
-        normalize: cluster and classify vectors of unit length.
-        languages: codes of the languages to score; none for all.
-    """
-
-    split: str = "test"
-    seeds: int = 10
-    normalize: bool = False
-    languages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,8 +100,8 @@ class EvaluationTask:
 
     name: str
     groups: tuple[str, ...]
-    load: Callable[[EvaluationFiles, EvaluationOptions], Sequence[Any]]
-    score: Callable[[Sequence[Any], SentenceVectors, EvaluationOptions], TaskScores]
+    load: Callable[[EvaluationFiles, EvaluateOptions], Sequence[Any]]
+    score: Callable[[Sequence[Any], SentenceVectors, EvaluateOptions], TaskScores]
     layout: str
     home: str
     splits: tuple[str, ...] = ("test",)
@@ -175,7 +159,7 @@ class SentenceVectors:
         rows = [self._rows[text] for text in texts]
         return self._table[0][rows] if rows else np.empty((0, self.encoder.dim), np.float32)
 
-    def features(self, texts: Sequence[str], options: EvaluationOptions) -> NDArray[np.float32]:
+    def features(self, texts: Sequence[str], options: EvaluateOptions) -> NDArray[np.float32]:
         """Return the vectors that a classifier or a clustering takes, of unit length with `--normalize`."""
         return unit(self(texts)) if options.normalize else self(texts)
 

@@ -25,9 +25,10 @@ from torch import Tensor, nn
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import shown
-from wikianchor.io.storage import exists, fetch, is_local, list_directories, publish, read_bytes, remove
+from wikianchor.io.storage import exists, fetch, list_directories, read_bytes, remove
 from wikianchor.trainer.config import Config
 from wikianchor.trainer.loop.optimizers import Optimizers
+from wikianchor.trainer.models.export import publish_model
 from wikianchor.trainer.models.model import Trainable
 
 VERSION = 2
@@ -55,15 +56,15 @@ class State:
 def save(model: Trainable, optimizers: Optimizers, state: State, config: Config, data: str) -> str:
     """Write a checkpoint, remove the previous ones, and return its directory. `data` is the dataset's fingerprint."""
     target = f"{config.checkpoints}/{PREFIX}{state.step:010d}"
-    local = _temporary_directory(config.checkpoints)
-    save_file(_dense(model), os.path.join(local, "model.safetensors"))
-    if model.table is not None:
-        weight = model.table.weight.detach().contiguous()
-        save_file({"weight": weight}, os.path.join(local, "entities.safetensors"))
-    torch.save(optimizers.state_dict(), os.path.join(local, "optimizer.pt"))
-    _write_state(local, {**dataclasses.asdict(state), "data": data, "config": config.record()})
+
+    def write(local: str) -> None:
+        save_file(_dense(model), f"{local}/model.safetensors")
+        if model.table is not None:
+            save_file({"weight": model.table.weight.detach().contiguous()}, f"{local}/entities.safetensors")
+        torch.save(optimizers.state_dict(), f"{local}/optimizer.pt")
+
     previous = _finished(config.checkpoints)
-    publish(local, target)
+    publish_model(target, write, {"state.json": _state(state, data=data, config=config.record())})
     for name in previous:
         if f"{config.checkpoints}/{name}" != target:
             remove(f"{config.checkpoints}/{name}")
@@ -106,10 +107,10 @@ def clear(config: Config) -> None:
 
 def save_best(encoder: nn.Module, state: State, checkpoints: str) -> None:
     """Save the encoder as the best so far."""
-    local = _temporary_directory(checkpoints)
-    save_file(_tensors(encoder), os.path.join(local, "encoder.safetensors"))
-    _write_state(local, dataclasses.asdict(state))
-    publish(local, f"{checkpoints}/best")
+    files = {"state.json": _state(state)}
+    publish_model(
+        f"{checkpoints}/best", lambda local: save_file(_tensors(encoder), f"{local}/encoder.safetensors"), files
+    )
 
 
 def load_kept(encoder: nn.Module, config: Config, state: State) -> str:
@@ -127,17 +128,8 @@ def _finished(checkpoints: str) -> list[str]:
     return [name for name in names if exists(f"{checkpoints}/{name}/state.json")]
 
 
-def _temporary_directory(checkpoints: str) -> str:
-    """Return a new directory on the file system of the checkpoints, or in /tmp if these go to a bucket."""
-    if not is_local(checkpoints):
-        return tempfile.mkdtemp()
-    os.makedirs(checkpoints, exist_ok=True)
-    return tempfile.mkdtemp(prefix="unfinished-", dir=checkpoints)
-
-
-def _write_state(local: str, state: dict[str, Any]) -> None:
-    with open(os.path.join(local, "state.json"), "w", encoding="utf-8") as stream:
-        json.dump({"version": VERSION, **state}, stream, indent=2)
+def _state(state: State, **more: Any) -> str:
+    return json.dumps({"version": VERSION, **dataclasses.asdict(state), **more}, indent=2)
 
 
 def _tensors(module: nn.Module) -> dict[str, Tensor]:

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from wikianchor.trainer.config import EaseConfig, Optimiser, SpanConfig
 from wikianchor.trainer.loop.row_adam import RowAdam, add_rows
-from wikianchor.trainer.models.entities import EntityTable
 from wikianchor.trainer.option_groups import EntityVectors, Updates
-
-
-class WithTable(Protocol):
-    """A model with an entity table, or None in its place."""
-
-    table: EntityTable | None
-
-    def parameters(self) -> Any: ...
 
 
 class Optimizers:
@@ -29,13 +20,13 @@ class Optimizers:
     table is left out; a dense table is included, as in EASE's released code.
 
     Args:
-        model: its parameters with requires_grad are trained.
+        model: its parameters with requires_grad are trained; `table` is its entity table, or None.
         config: learning rates, schedule (constant where it has none), weight decay and clipping.
         total: steps of the run, after which a linear schedule has fallen to zero.
         captured: whether the update of the encoder becomes part of a CUDA graph; the learning rate is a tensor then.
     """
 
-    def __init__(self, model: WithTable, config: Updates, total: int, captured: bool = False) -> None:
+    def __init__(self, model: Any, config: Updates, total: int, captured: bool = False) -> None:
         self.config = config
         self.total = total
         table = [] if model.table is None or not model.table.weight.requires_grad else [model.table.weight]

@@ -7,7 +7,6 @@ last checkpoint is from before that step.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -78,7 +77,7 @@ def make_run(
     config: Config, model: Trainable, feed: Feed[Any], *, dev: DevScore | None, log: Log, data: str
 ) -> TrainingRun:
     """Return a run with optimisers for all its steps; arguments as the attributes of `TrainingRun`."""
-    total = min(config.epochs * feed.steps, config.max_steps or sys.maxsize)
+    total = config.total_steps(feed.steps)
     captured = isinstance(config, PairsConfig) and bool(config.graphs)
     optimizers = Optimizers(model, config, total, captured)
     averages = distributed.GradientAverages(optimizers.all)
@@ -208,21 +207,18 @@ def train(run: TrainingRun) -> State:
         if (config.eval_steps and state.step % config.eval_steps == 0) or last:
             meter.check()
             state = _evaluate(run, state)
-        stop = _out_of_patience(config, state)
+        # The last `patience` dev scores were no better than the best.
+        waited = state.step - state.best_step if state.best is not None else 0
+        stop = config.patience is not None and waited >= config.patience * config.eval_steps
         if state.step % config.checkpoint_steps == 0 or last or stop:
             meter.check()
-            _save_checkpoint(run, state)
+            if distributed.rank() == 0:
+                checkpoint.save(run.model, run.optimizers, state, config, run.data)
+            distributed.barrier()
         if stop:
             run.log.say(f"step {state.step}/{run.total} | no better dev score since step {state.best_step}: stopped")
             break
     return state
-
-
-def _out_of_patience(config: Config, state: State) -> bool:
-    """Whether the last `patience` dev scores were no better than the best."""
-    if not config.patience or state.best is None:
-        return False
-    return state.step - state.best_step >= config.patience * config.eval_steps
 
 
 def _resume(run: TrainingRun) -> State:
@@ -257,9 +253,3 @@ def _evaluate(run: TrainingRun, state: State) -> State:
             checkpoint.save_best(run.model.encoder, state, run.config.checkpoints)
         distributed.barrier()
     return state
-
-
-def _save_checkpoint(run: TrainingRun, state: State) -> None:
-    if distributed.rank() == 0:
-        checkpoint.save(run.model, run.optimizers, state, run.config, run.data)
-    distributed.barrier()

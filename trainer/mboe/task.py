@@ -27,7 +27,7 @@ from torch import Tensor
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import write_text
 from wikianchor.trainer.card import versions
-from wikianchor.trainer.data.named_vectors import fill, read_titles, rows_by_name
+from wikianchor.trainer.data.named_vectors import fill, given_titles, rows_by_name
 from wikianchor.trainer.distributed import choose_device
 from wikianchor.trainer.introduction import machine, names, paragraph
 from wikianchor.trainer.loop.log import Log
@@ -88,7 +88,7 @@ def prepare(config: MboeConfig, log: Log) -> PreparedData:
     check_labels(dataset, documents, labels, log)
     bag_maker = make_bag_maker(config)
     bags = {key: make_bags(part, bag_maker, config.max_entities) for key, part in documents.items()}
-    titles = read_titles(config.titles, config.titles_wiki) if config.titles else None
+    titles = given_titles(config)
     qids = np.unique(np.concatenate([bag.qids for part in bags.values() for bag in part]))
     for (split, language), part in bags.items():
         without = sum(not len(bag.qids) for bag in part)

@@ -102,14 +102,13 @@ class Encoder(nn.Module):
         Raises:
             InputError: there is no such model, or it has modules that are not supported.
         """
-        backbone, missing = _read_backbone(path, dropout)
+        backbone, missing, tokenizer = _read(path, dropout)
         layout = read_layout(path)
         if pooler is not None and pooler != layout.pooler:
             layout = Layout(pooler, max_length=layout.max_length, lower=layout.lower)
         head = layout.head
         if layout.pooler == "cls" and head is None:
             head = _pooling_layer(backbone, missing, path)
-        tokenizer = _read_tokenizer(path)
         limit = layout.max_length or _limit(backbone, tokenizer)
         encoder = cls(
             backbone,
@@ -195,20 +194,17 @@ class Encoder(nn.Module):
 
     def encode_tokens(self, tokens: Sequence[Sequence[int]], batch_size: int = 128) -> NDArray[np.float32]:
         """Return the vectors of tokenised sentences, as `encode` does."""
+        order = sorted(range(len(tokens)), key=lambda row: (-len(tokens[row]), row))
         was_training = self.training
         self.eval()
+        encoded = np.empty((len(tokens), self.dim), np.float32)
         try:
             with torch.inference_mode():
-                return self._encode(tokens, batch_size)
+                for start in range(0, len(order), FETCHED):
+                    rows = order[start : start + FETCHED]
+                    encoded[rows] = self._encode_sorted([tokens[row] for row in rows], batch_size).cpu().numpy()
         finally:
             self.train(was_training)
-
-    def _encode(self, tokens: Sequence[Sequence[int]], batch_size: int) -> NDArray[np.float32]:
-        order = sorted(range(len(tokens)), key=lambda row: (-len(tokens[row]), row))
-        encoded = np.empty((len(tokens), self.dim), np.float32)
-        for start in range(0, len(order), FETCHED):
-            rows = order[start : start + FETCHED]
-            encoded[rows] = self._encode_sorted([tokens[row] for row in rows], batch_size).cpu().numpy()
         return encoded
 
     def _encode_sorted(self, tokens: Sequence[Sequence[int]], batch_size: int) -> Tensor:
@@ -309,8 +305,8 @@ def pad(tokens: Sequence[Sequence[int]], padding: int) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(ids), torch.from_numpy(mask)
 
 
-def _read_backbone(path: str, dropout: float | None) -> tuple[PreTrainedModel, set[str]]:
-    """Return the model in float32, and the names of weights that are missing in its files."""
+def _read(path: str, dropout: float | None) -> tuple[PreTrainedModel, set[str], PreTrainedTokenizerBase]:
+    """Return the model in float32, the names of weights that are missing in its files, and the tokenizer."""
     check_model(path)
     try:
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
@@ -320,19 +316,13 @@ def _read_backbone(path: str, dropout: float | None) -> tuple[PreTrainedModel, s
         model, report = AutoModel.from_pretrained(
             path, config=config, output_loading_info=True, dtype=torch.float32, trust_remote_code=False
         )
+        tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except Exception as error:
         # transformers raises exceptions of many types for a model that cannot be read.
         raise no_model(path, error) from error
     if not hasattr(model.config, "hidden_size"):
         raise InputError(f"{path}: not an encoder of text with one hidden size: choose another model")
-    return model, set(report["missing_keys"])
-
-
-def _read_tokenizer(path: str) -> PreTrainedTokenizerBase:
-    try:
-        return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-    except Exception as error:
-        raise no_model(path, error, "tokenizer") from error
+    return model, set(report["missing_keys"]), tokenizer
 
 
 def _pooling_layer(backbone: PreTrainedModel, missing: set[str], path: str) -> Head:

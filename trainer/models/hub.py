@@ -23,14 +23,12 @@ def check_model(path: str) -> None:
     if "://" in path:
         return
     directory = path.rstrip("/")
-    if os.path.isdir(directory):
+    if os.path.exists(directory):
         if os.path.isfile(f"{directory}/{CONFIG}"):
             return
-        if os.path.isfile(f"{directory}/model/{CONFIG}"):
-            raise InputError(f"{path}: holds no model ({CONFIG}): did you mean {directory}/model?")
-        raise InputError(f"{path}: holds no model ({CONFIG}): name the directory of a model")
-    if os.path.exists(directory):
-        raise InputError(f"{path}: is a file: name the directory of a model")
+        inner = os.path.isfile(f"{directory}/model/{CONFIG}")
+        advice = f"did you mean {directory}/model?" if inner else "name the directory of a model"
+        raise InputError(f"{path}: holds no model ({CONFIG}): {advice}")
     parent, _, name = directory.rpartition("/")
     # user/model is a name on the Hub, unless there is a local directory `user`.
     if path.startswith(("/", ".", "~")) or path.endswith("/") or "/" in parent or (parent and os.path.isdir(parent)):

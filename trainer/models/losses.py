@@ -30,8 +30,8 @@ from wikianchor.io.errors import UsageError
 Losses = dict[str, Tensor]
 
 
-def projection(kind: str, entity_dim: int, dim: int) -> nn.Module:
-    """Return the projection W of entity vectors, from (..., entity_dim) to (..., dim).
+def projection(kind: str, width: int, dim: int) -> nn.Module:
+    """Return the projection W of entity vectors, from (..., width) to (..., dim).
 
     `linear` is the matrix of EASE's section 3.1, without a bias; `tanh` is the released code, with one.
 
@@ -43,7 +43,7 @@ def projection(kind: str, entity_dim: int, dim: int) -> nn.Module:
     """
     if kind == "none":
         return nn.Identity()
-    layers: list[nn.Module] = [nn.Linear(entity_dim, dim, bias=kind != "linear")]
+    layers: list[nn.Module] = [nn.Linear(width, dim, bias=kind != "linear")]
     if kind != "linear":
         layers.append(nn.ReLU() if kind.startswith("relu") else nn.Tanh())
     if kind.endswith("-linear"):
@@ -119,27 +119,33 @@ def entity_loss(
     labels: Tensor | None = None,
     same: Tensor | None = None,
     no_negative: Tensor | None = None,
+    mixed: Tensor | None = None,
 ) -> Tensor:
     """Return EASE's equation 2: mean over i of
     -log exp(cos(s_i, e_i)/tau) / sum_j [exp(cos(s_i, e_j)/tau) + sum_k exp(cos(s_i, e_jk^-)/tau)].
+
+    With sentences in place of entities it is equation 1 of SDJC: the hard negatives of row i are weighted by alpha,
+    weight = log alpha, in its denominator, and those of other rows are not. MixCSE adds one column to each row.
 
     Args:
         s: (n, dim), sentences.
         e: (m, dim), entities.
         negative: (m, k, dim), hard negatives, or None.
         temperature: tau.
-        weight: added to the logits of a row's own hard negatives; 0 in the paper, 1 in the released code.
+        weight: added to the logits of a row's own hard negatives; 0 in EASE's paper, 1 in its released code.
         labels: (n,) int64, the column of each row's entity; i for row i by default.
         same: (n, m) bool, entities that are no negatives of the row.
         no_negative: (n, m, k) bool, hard negatives that are no negatives of the row.
+        mixed: (n, dim), MixCSE's negative of each row, or None.
 
     Returns:
         the loss, ().
     """
     labels = own_columns(s) if labels is None else labels
-    return cross_entropy(
-        entity_logits(s, e, negative, temperature, weight, labels=labels, same=same, no_negative=no_negative), labels
-    )
+    logits = entity_logits(s, e, negative, temperature, weight, labels=labels, same=same, no_negative=no_negative)
+    if mixed is not None:
+        logits = torch.cat((logits, torch.cosine_similarity(s, mixed, dim=-1)[..., None] / temperature), -1)
+    return cross_entropy(logits, labels)
 
 
 def entity_logits(
@@ -175,41 +181,6 @@ def entity_logits(
 def own_columns(rows: Tensor) -> Tensor:
     """Return the labels of rows (..., n, dim) whose positives are in the columns of the same numbers, (n,) int64."""
     return torch.arange(rows.shape[-2], device=rows.device)
-
-
-def sdjc_loss(
-    v: Tensor,
-    positive: Tensor,
-    hard: Tensor | None,
-    temperature: float,
-    weight: float = 0.0,
-    labels: Tensor | None = None,
-    same: Tensor | None = None,
-    no_negative: Tensor | None = None,
-    mixed: Tensor | None = None,
-) -> Tensor:
-    """Return SDJC's equation 1: EASE's equation 2 with sentences in place of entities, and with weight = log alpha.
-
-    The hard negatives of row i are weighted by alpha in its denominator, those of other rows are not. MixCSE adds one
-    column to each row: its `mixed` negative.
-
-    Args:
-        v: (n, dim), anchors.
-        positive: (m, dim).
-        hard: (m, k, dim), hard negatives, or None.
-        temperature: tau.
-        weight: log alpha.
-        labels, same, no_negative: as for `entity_loss`.
-        mixed: (n, dim), or None.
-
-    Returns:
-        the loss, ().
-    """
-    labels = own_columns(v) if labels is None else labels
-    logits = entity_logits(v, positive, hard, temperature, weight, labels=labels, same=same, no_negative=no_negative)
-    if mixed is not None:
-        logits = torch.cat((logits, torch.cosine_similarity(v, mixed, dim=-1)[..., None] / temperature), -1)
-    return cross_entropy(logits, labels)
 
 
 def mixed_negatives(positive: Tensor, others: Tensor, share: float) -> Tensor:

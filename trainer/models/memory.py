@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from wikianchor.trainer.config import EncoderConfig
+from wikianchor.trainer.config import EncoderConfig, Optimiser
 from wikianchor.trainer.models.encoder import Encoder
 
 # Share of a card's memory for activations; weights, moments, the entity table, logits and fragments need the rest.
@@ -36,6 +36,13 @@ def sentences_at_once(
     fixed = 4 * (4 * sum(weight.numel() for weight in encoder.parameters()) + table_bytes)
     free = SHARE * min(memory, max(0.0, memory - fixed))
     return fitting(encoder, config, views, free)
+
+
+def keep_fewer_activations(backbone: Any, config: Optimiser) -> None:
+    """With --gradient_checkpointing, let a model compute activations again in the backward pass."""
+    if config.gradient_checkpointing:
+        # Version 6 of transformers removes the older name.
+        getattr(backbone, "activation_checkpointing_enable", backbone.gradient_checkpointing_enable)()
 
 
 def fitting(encoder: Encoder, config: EncoderConfig, views: int, memory: float) -> int:

@@ -280,30 +280,16 @@ class Entities:
     sentences: Tensor | None
 
 
-@torch.no_grad()
-def check_views(model: EaseModel, batch: PairBatch) -> None:
-    """Check that two dropout views of a sentence differ; if not, SimCSE's loss has no gradient.
+def check_views(first: Tensor, second: Tensor) -> None:
+    """Check that two dropout views of sentences, (n, dim) each, differ; if not, there is no gradient.
 
     Raises:
         UsageError: they are equal.
     """
-    if model.views == 1:
-        return
-    model.train()
-    if float(view_difference(*model.encode(batch)).max()) < MIN_VIEW_DIFFERENCE:
+    # Relative to the largest number of a vector.
+    difference = (first - second).abs().amax(-1) / first.abs().amax(-1).clamp(min=1e-12)
+    if len(difference) and float(difference.max()) < MIN_VIEW_DIFFERENCE:
         raise UsageError(
             "two dropout views of a sentence are equal, so there is nothing to learn from them: "
             "the backbone has no dropout: give it some with --dropout=0.1"
         )
-
-
-def view_difference(first: Tensor, second: Tensor) -> Tensor:
-    """Return the largest difference of each two vectors, relative to the largest number of the first.
-
-    Args:
-        first, second: (n, dim).
-
-    Returns:
-        (n,).
-    """
-    return (first - second).abs().amax(-1) / first.abs().amax(-1).clamp(min=1e-12)

@@ -11,6 +11,7 @@ from itertools import islice
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
+from wikianchor.trainer.config import PairsConfig
 from wikianchor.trainer.data.shards import PairDataset, read_batches
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.presets import NEW_BERTS
@@ -21,22 +22,18 @@ VOCABULARY_SENTENCES = 1_000_000
 MOST_TOKENS = 512
 
 
-def new_encoder(
-    pairs: PairDataset, size: str, vocabulary_size: int, pooler: str = "avg", dropout: float | None = None
-) -> Encoder:
+def new_encoder(pairs: PairDataset, options: PairsConfig, pooler: str = "avg") -> Encoder:
     """Return a BERT with random weights by torch's seed.
 
     Args:
         pairs: the sentences that the vocabulary is learnt from.
-        size: a key of `NEW_BERTS`.
-        vocabulary_size: number of word pieces.
+        options: `new`, `vocabulary_size` and `dropout` are used.
         pooler: the encoder's pooler.
-        dropout: probability, 0.1 by default.
     """
-    tokenizer = learn_word_pieces(islice(_sentences(pairs), VOCABULARY_SENTENCES), vocabulary_size)
-    config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=MOST_TOKENS, **NEW_BERTS[size])
-    if dropout is not None:
-        config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
+    tokenizer = learn_word_pieces(islice(_sentences(pairs), VOCABULARY_SENTENCES), options.vocabulary_size)
+    config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=MOST_TOKENS, **NEW_BERTS[str(options.new)])
+    if options.dropout is not None:
+        config.hidden_dropout_prob = config.attention_probs_dropout_prob = options.dropout
     return Encoder(BertModel(config), tokenizer, pooler, max_length=MOST_TOKENS)
 
 

@@ -23,8 +23,8 @@ from wikianchor.trainer.data.shards import open_pairs, read_batches, read_wikis
 from wikianchor.trainer.data.texts import open_texts, read_rows
 from wikianchor.trainer.distributed import choose_device
 from wikianchor.trainer.evaluate.command import LoadedSets, evaluate, load_tasks
+from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.report import Result, markdown, model_facts, write_results
-from wikianchor.trainer.evaluate.task import EvaluationOptions
 from wikianchor.trainer.loop.checkpoint import FREE
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.papers.options import TableOptions, parse
@@ -101,14 +101,15 @@ class TableRun:
             InputError: no row can be trained, or no evaluation set exists.
         """
         rows, notes = self.rows()
-        sets = load_tasks(self.chosen.evaluation, self.table.tasks.split(","), self.options)
+        options = EvaluateOptions(split=self.table.split, seeds=self.table.seeds)
+        sets = load_tasks(self.chosen.evaluation, self.table.tasks.split(","), options)
         sets.check(complete=True)
         # All that is wrong is said before hours of training.
         configs = [self.config(row, self.chosen.seeds[0]) for row in rows if row.objective]
         if not self.is_ease:
             for path in {config.data for config in configs} | {self.sources([self.whitened_on])}:
                 open_texts(path)
-        results = [result for row in rows for result in self.score(row, sets)]
+        results = [result for row in rows for result in self.score(row, sets, replace(options, whiten=row.whiten))]
         title = self.table.title
         if any(row.shown_name(self.flags) != row.name for row in rows):
             title += f", {WITHOUT_VECTORS}"
@@ -130,12 +131,7 @@ class TableRun:
             raise InputError(f"nothing to train for {self.table.title}: {notes[0]}")
         return rows, notes
 
-    @property
-    def options(self) -> EvaluationOptions:
-        """Options of the evaluation."""
-        return EvaluationOptions(self.table.split, self.table.seeds)
-
-    def score(self, row: Row, sets: LoadedSets) -> list[Result]:
+    def score(self, row: Row, sets: LoadedSets, options: EvaluateOptions) -> list[Result]:
         """Train and score a row for each seed, and write the results of each model to OUTPUT/results.
 
         Returns:
@@ -150,9 +146,7 @@ class TableRun:
             if row.whiten:
                 facts = replace(facts, name=f"{facts.name}-whitened")
             texts = self.whitening_texts() if row.whiten else ()
-            runs.append(
-                evaluate(encoder, facts, sets.tasks, self.options, batch_size=128, whiten=row.whiten, fitted_on=texts)
-            )
+            runs.append(evaluate(encoder, facts, sets.tasks, options, fitted_on=texts))
             write_results(runs[-1], self.output)
         return over_seeds(row.shown_name(self.flags), runs)
 

@@ -14,7 +14,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wikianchor.io.errors import UsageError
 from wikianchor.trainer.config import SdjcConfig
 from wikianchor.trainer.data.batch import SentenceBatch
 from wikianchor.trainer.data.feed import SentenceFeed, group_by_length
@@ -23,14 +22,8 @@ from wikianchor.trainer.data.texts import Texts, read_rows
 from wikianchor.trainer.data.tokens import PackedTokens, pack
 from wikianchor.trainer.distributed import rank, world
 from wikianchor.trainer.models.encoder import Encoder
-from wikianchor.trainer.models.losses import Losses, mixed_negatives, same_ids, sdjc_loss
-from wikianchor.trainer.models.model import (
-    MIN_VIEW_DIFFERENCE,
-    SentenceModel,
-    columns,
-    in_blocks,
-    view_difference,
-)
+from wikianchor.trainer.models.losses import Losses, entity_loss, mixed_negatives, same_ids
+from wikianchor.trainer.models.model import SentenceModel, columns, in_blocks
 
 # The number in place of a missing hard negative.
 MISSING = -1
@@ -179,7 +172,7 @@ class SdjcModel(SentenceModel):
                 same = same_ids(row_anchors, all_positives) | same_ids(row_anchors, all_anchors)
                 same = same | same_ids(row_positives, all_positives)
                 no_negative = no_negative | same_ids(row_anchors, hard_ids) | same_ids(row_positives, hard_ids)
-            loss = sdjc_loss(
+            loss = entity_loss(
                 anchor[..., rows, :],
                 positive_columns,
                 hard_columns,
@@ -200,17 +193,3 @@ def parts(vectors: Tensor, batch: TripletBatch) -> tuple[Tensor, Tensor, Tensor]
     n, k = batch.negatives.shape
     listed = vectors[0]
     return listed[:n], listed[n : 2 * n], listed[2 * n :].view(n, k, listed.shape[1])
-
-
-@torch.no_grad()
-def check_dropout(model: SdjcModel, batch: TripletBatch) -> None:
-    """Check that two dropout views of a sentence differ.
-
-    Raises:
-        UsageError: they are equal, so anchors equal the positives that dropout should make.
-    """
-    model.train()
-    anchor, positive, _ = parts(model.encode(batch), batch)
-    difference = view_difference(anchor, positive)[batch.anchors == batch.positives]
-    if len(difference) and float(difference.max()) < MIN_VIEW_DIFFERENCE:
-        raise UsageError("two dropout views of a sentence are equal: give the backbone dropout with --dropout=0.1")

@@ -16,6 +16,7 @@ from transformers import AutoConfig, T5Config, T5ForConditionalGeneration
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.storage import fetch, is_local
 from wikianchor.schemas.sentinels import EOS, MODEL_FILE, PAD, SETTINGS_FILE, Vocabulary
+from wikianchor.trainer.config import SpanConfig
 from wikianchor.trainer.models.hub import check_model, no_model
 from wikianchor.trainer.presets import NEW_SIZES
 
@@ -32,15 +33,9 @@ class T5Filler(nn.Module):
         self.vocabulary = vocabulary
 
 
-def new_filler(size: str, vocabulary_size: int, texts: Sequence[str]) -> T5Filler:
-    """Return a T5 with random weights and a vocabulary learnt from texts.
-
-    Args:
-        size: a key of `NEW_SIZES`.
-        vocabulary_size: number of sentencepiece tokens.
-        texts: the corpus.
-    """
-    vocabulary = Vocabulary(learn_vocabulary(texts[:VOCABULARY_TEXTS], vocabulary_size))
+def new_filler(options: SpanConfig, texts: Sequence[str]) -> T5Filler:
+    """Return a T5 with random weights and a vocabulary learnt from texts, in the sizes that the options name."""
+    vocabulary = Vocabulary(learn_vocabulary(texts[:VOCABULARY_TEXTS], options.vocabulary_size))
     config = T5Config(
         # A multiple of 128 is faster on GPUs.
         vocab_size=-(-vocabulary.size // 128) * 128,
@@ -49,7 +44,7 @@ def new_filler(size: str, vocabulary_size: int, texts: Sequence[str]) -> T5Fille
         pad_token_id=PAD,
         eos_token_id=EOS,
         decoder_start_token_id=PAD,
-        **NEW_SIZES[size],
+        **NEW_SIZES[str(options.new)],
     )
     return T5Filler(T5ForConditionalGeneration(config), vocabulary)
 

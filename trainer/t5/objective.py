@@ -21,6 +21,7 @@ from wikianchor.trainer.loop.checkpoint import State, load_kept
 from wikianchor.trainer.loop.log import Log
 from wikianchor.trainer.loop.train import DevScore, TrainingRun, make_run
 from wikianchor.trainer.models.export import publish_model
+from wikianchor.trainer.models.memory import keep_fewer_activations
 from wikianchor.trainer.models.model import Trainable
 from wikianchor.trainer.t5.feed import IGNORED, SpanBatch, SpanFeed
 from wikianchor.trainer.t5.model import T5Filler, new_filler, read_filler
@@ -63,7 +64,7 @@ def prepare(config: SpanConfig, texts: Texts, device: torch.device, log: Log) ->
     """Make everything that a run needs. The same seed gives the same weights and the same vocabulary."""
     torch.manual_seed(config.seed)
     rows = [row.text for row in read_rows(texts)]
-    filler = new_filler(config.new, config.vocabulary_size, rows) if config.new else read_filler(config.model)
+    filler = new_filler(config, rows) if config.new else read_filler(config.model)
     tokens = [filler.vocabulary.encode(text)[: config.max_length] for text in rows]
     # A text of one token has no span that leaves a token.
     tokens = [row for row in tokens if len(row) > 1]
@@ -71,8 +72,7 @@ def prepare(config: SpanConfig, texts: Texts, device: torch.device, log: Log) ->
         for module in filler.backbone.modules():
             if isinstance(module, nn.Dropout):
                 module.p = config.dropout
-    if config.gradient_checkpointing:
-        filler.backbone.gradient_checkpointing_enable()
+    keep_fewer_activations(filler.backbone, config)
     feed = SpanFeed(tokens, filler.vocabulary, config, device)
     model = SpanModel(filler.to(device), config.precision)
     name = f"loss of {config.held_out} held-out texts, negative"

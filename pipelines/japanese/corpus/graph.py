@@ -43,8 +43,9 @@ def run(config: CorpusOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     for path in config.input.files:
         kind_of(path)
     datasets = open_datasets(",".join(config.input.datasets), "sentences", sentences.VERSION, "input")
-    check_files(config)
-    # A missing package is found now, not on a worker.
+    # A file that cannot be read, or a missing package, is found now, not on a worker.
+    if not datasets and not list_ranges(config.input.files, config.column, ()):
+        raise InputError(f"--input: {', '.join(config.input.files)}: nothing in it")
     make_parser(config.parser)
     inputs = file_records(config.input.files) + input_records(datasets)
     options = {
@@ -95,16 +96,6 @@ def parser_versions(parser: str) -> dict[str, str]:
         else ("sudachipy", "sudachidict-core")
     )
     return {name: version(name) for name in names}
-
-
-def check_files(config: CorpusOptions) -> None:
-    """Check that the files can be read, before workers start.
-
-    Raises:
-        InputError: a file cannot be read, is a CSV without the column, or there is nothing in any.
-    """
-    if not config.input.datasets and not list_ranges(config.input.files, config.column, ()):
-        raise InputError(f"--input: {', '.join(config.input.files)}: nothing in it")
 
 
 def list_ranges(files: Sequence[str], column: str, datasets: Sequence[tuple[str, str]]) -> list[Any]:

@@ -41,11 +41,8 @@ class RecordRange(NamedTuple):
     columns: tuple[str, ...]
 
 
-class Record(NamedTuple):
-    """A text, and the number of its record in the file, from 1."""
-
-    number: int
-    text: str
+# A text, and the number of its record in the file, from 1.
+Record = tuple[int, str]
 
 
 def kind_of(path: str) -> str:
@@ -111,7 +108,7 @@ def read_records(part: RecordRange, column: str, problems: list[str]) -> Iterato
     try:
         text = _decoded(raw, part.path, part.first)
         if part.kind == "text":
-            yield from (Record(part.first + number, line) for number, line in enumerate(_lines(text)))
+            yield from enumerate(_lines(text), part.first)
         elif part.kind == "json":
             yield from _json(text, part, column)
         else:
@@ -149,7 +146,7 @@ def _json(text: str, part: RecordRange, column: str) -> Iterator[Record]:
         if not isinstance(text_value, str):
             have = ", ".join(map(str, value)) if isinstance(value, dict) else type(value).__name__
             raise InputError(f"{part.path}: line {number} has no text {column!r}: it has {have}: name one by --column")
-        yield Record(number, text_value)
+        yield number, text_value
 
 
 def _csv(text: str, part: RecordRange, column: str) -> Iterator[Record]:
@@ -161,6 +158,6 @@ def _csv(text: str, part: RecordRange, column: str) -> Iterator[Record]:
                 continue
             if len(row) <= index:
                 raise InputError(f"{part.path}: record {number} has {len(row)} columns, not {len(part.columns)}")
-            yield Record(number, row[index])
+            yield number, row[index]
     except csv.Error as error:
         raise InputError(f"{part.path}: not a CSV that can be read ({error})") from error

@@ -150,7 +150,7 @@ def _batches(
                 yield part.wiki, rows[start : start + RECORDS]
         return
     source = part.path.rpartition("/")[2]
-    records = ((record.number, 0, record.text) for record in read_records(part, config.column, problems))
+    records = ((number, 0, text) for number, text in read_records(part, config.column, problems))
     while batch := list(islice(records, RECORDS)):
         yield source, batch
 

@@ -126,7 +126,7 @@ class HoleFiller:
                     elif path is not None:
                         path[rank].append(ranked[rank][0] if rank < len(ranked) else None)
         return [
-            None if path is None else [_whole(fills, len(item.spans)) for fills in path]
+            None if path is None else [fills + [None] * (len(item.spans) - len(fills)) for fills in path]
             for path, item in zip(paths, items, strict=True)
         ]
 
@@ -153,10 +153,6 @@ def _with_filled(item: Holes, fills: Sequence[str | None]) -> Holes:
     start, end = item.spans[len(fills)]
     shift = len(text) - len(item.text)
     return Holes(text, ((start + shift, end + shift),))
-
-
-def _whole(fills: list[str | None], holes: int) -> list[str | None]:
-    return fills + [None] * (holes - len(fills))
 
 
 def batches(lengths: Sequence[int], targets: Sequence[int], tokens: int) -> list[list[int]]:

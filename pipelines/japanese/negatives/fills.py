@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from wikianchor.pipelines.arrays.hashing import mix
-from wikianchor.pipelines.japanese.brackets import unmatched
 from wikianchor.pipelines.japanese.duplicates import overlap
+from wikianchor.pipelines.japanese.negatives.options import NegativesOptions
 from wikianchor.pipelines.japanese.noun_phrases import COMMAS
+from wikianchor.pipelines.japanese.noun_spans import unmatched
 
 Spans = Sequence[tuple[int, int]]
 Fills = Sequence[str | None]
@@ -30,18 +31,6 @@ _SCRIPTS = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "LATIN
 _ENDS_SENTENCE = frozenset("。!?")
 # Half a character, and an unknown piece.
 _BROKEN = frozenset("\ufffd⁇")
-
-
-class FillLimits(NamedTuple):
-    """Which candidates are kept.
-
-    Attributes:
-        negatives: maximum number for a sentence.
-        near: candidates with this overlap with the sentence, or more, are too near; see `duplicates.overlap`.
-    """
-
-    negatives: int
-    near: float
 
 
 class Negatives(NamedTuple):
@@ -80,12 +69,7 @@ def fill_spans(spans: Spans, fills: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def keep(
-    text: str,
-    spans: Spans,
-    candidates: Sequence[Fills],
-    limits: FillLimits,
-    are_noun_spans: NounSpans,
-    first_rank: int = 1,
+    text: str, spans: Spans, candidates: Sequence[Fills], options: NegativesOptions, are_noun_spans: NounSpans
 ) -> Negatives:
     """Return the candidates of a sentence that are good negatives, the most likely first.
 
@@ -93,18 +77,18 @@ def keep(
         text: the sentence.
         spans: its filled spans.
         candidates: the fills of these spans, by rank.
-        limits: which candidates are kept.
+        options: `negatives`, `near` and `first_rank` are used. Candidates of earlier ranks are surplus: the released
+            code of SDJC leaves the most likely out.
         are_noun_spans: decides whether ranges are noun spans.
-        first_rank: candidates of earlier ranks are surplus. The released code of SDJC leaves the most likely out.
     """
     counts: Counter[str] = Counter()
     kept: dict[str, int] = {}
     for rank, fills in enumerate(candidates, 1):
         counts["seen"] += 1
-        if rank < first_rank or len(kept) == limits.negatives:
+        if rank < options.first_rank or len(kept) == options.negatives:
             counts["surplus"] += 1
             continue
-        reason, candidate = judge(text, spans, fills, limits.near, are_noun_spans)
+        reason, candidate = judge(text, spans, fills, options.near, are_noun_spans)
         if not reason and candidate in kept:
             reason = "duplicate"
         counts[reason or "kept"] += 1

@@ -25,7 +25,7 @@ from wikianchor.pipelines.engine.resume import CachedStep, order_of
 from wikianchor.pipelines.engine.stage import counts_by_kind
 from wikianchor.pipelines.engine.step_errors import mark_errors
 from wikianchor.pipelines.japanese.negatives.filler import HoleFiller, Holes, Ranked, Search, load_filler
-from wikianchor.pipelines.japanese.negatives.fills import FillLimits, Spans, chosen_spans, keep
+from wikianchor.pipelines.japanese.negatives.fills import Spans, chosen_spans, keep
 from wikianchor.pipelines.japanese.negatives.options import NegativesOptions
 from wikianchor.pipelines.japanese.noun_phrases import Read, are_noun_spans, make_reader
 from wikianchor.pipelines.japanese.noun_spans import spans_with_content
@@ -215,13 +215,12 @@ class WriteShard:
     def __call__(self, result: PredictionResult) -> NegativesWritten:
         shard: ShardTexts = result.example
         counts = Counter(shard.counts)
-        limits = FillLimits(self._config.negatives, self._config.near)
         rows: list[dict[str, Any]] = []
         for sentence_id, item, ranked in zip(shard.ids, shard.items, result.inference, strict=True):
             if ranked is None:
                 counts["sentences:out_of_memory"] += 1
                 continue
-            kept = keep(item.text, item.spans, ranked, limits, self._are_noun_spans, first_rank=self._config.first_rank)
+            kept = keep(item.text, item.spans, ranked, self._config, self._are_noun_spans)
             counts.update({f"candidates:{name}": number for name, number in kept.counts.items()})
             counts["sentences:kept" if kept.texts else "sentences:no_negative"] += 1
             if kept.texts:

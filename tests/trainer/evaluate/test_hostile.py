@@ -11,8 +11,9 @@ from pyarrow import parquet
 from tests.trainer.evaluate.conftest import sentences, sts_rows, write
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.evaluate.files import EvaluationFiles
+from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.registry import TASKS
-from wikianchor.trainer.evaluate.task import EvaluationOptions, EvaluationTask
+from wikianchor.trainer.evaluate.task import EvaluationTask
 
 PARTS = ("TRAIN", "TRIAL", "TEST")
 SPLICES = ["\t", "\n", "\r", "\0", "{", '"', ",", "\ufeff", "\u2028", "nan", "1e999", "-", " ", "[" * 2000, "é"]
@@ -93,7 +94,7 @@ def test_every_task_finds_its_set(everything: dict[str, bytes], tmp_path: Path) 
     spread(everything, tmp_path)
     data = EvaluationFiles(str(tmp_path))
     for task in TASKS:
-        parts = task.load(data, EvaluationOptions())
+        parts = task.load(data, EvaluateOptions())
         assert parts, task.name
         for part in parts:
             assert part.source.kept > 0
@@ -126,7 +127,7 @@ class Noting(EvaluationFiles):
         return super().path(name)
 
 
-def outcome(task: EvaluationTask, data: EvaluationFiles, options: EvaluationOptions) -> tuple[bool, str]:
+def outcome(task: EvaluationTask, data: EvaluationFiles, options: EvaluateOptions) -> tuple[bool, str]:
     """Return whether all that was loaded has rows, and what was said if nothing was."""
     try:
         return all(part.source.kept > 0 for part in task.load(data, options)), ""
@@ -137,8 +138,8 @@ def outcome(task: EvaluationTask, data: EvaluationFiles, options: EvaluationOpti
 def test_nothing_but_one_line(everything: dict[str, bytes], tmp_path: Path) -> None:
     """Twenty damages of each file, seen by every task that reads it: to the others it is the same whatever it holds."""
     spread(everything, tmp_path)
-    readers: dict[str, list[tuple[EvaluationTask, EvaluationOptions]]] = {name: [] for name in everything}
-    for options in (EvaluationOptions("test"), EvaluationOptions("dev")):
+    readers: dict[str, list[tuple[EvaluationTask, EvaluateOptions]]] = {name: [] for name in everything}
+    for options in (EvaluateOptions(split="test"), EvaluateOptions(split="dev")):
         for task in TASKS:
             data = Noting(str(tmp_path))
             assert outcome(task, data, options)[0]

@@ -41,7 +41,7 @@ def test_a_step_waits_for_no_number(
 ) -> None:
     config = dataclasses.replace(make("ease", options | {"max_steps": 2, **more}, {}), precision="fp32")
     # Once before training the views are looked at; autocast knows no "meta".
-    monkeypatch.setattr(task, "check_views", lambda model, batch: None)
+    monkeypatch.setattr(task, "check_views", lambda first, second: None)
     monkeypatch.setattr(torch, "is_autocast_enabled", lambda kind: False)
     run = task.prepare(config, open_pairs(config.data), META, Log(config.output, False))
     for group in run.optimizers.parts["encoder"].param_groups:

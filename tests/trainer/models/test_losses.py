@@ -11,7 +11,6 @@ from wikianchor.trainer.models.losses import (
     entity_loss,
     projection,
     same_ids,
-    sdjc_loss,
     simcse_loss,
 )
 
@@ -131,13 +130,13 @@ def test_several_softmaxes_are_the_mean_of_each(k: int) -> None:
     together = [
         entity_loss(s, e, negative, 0.5, 1.0, None, same, no_negative),
         simcse_loss(s, other, 0.05, same=same),
-        sdjc_loss(s, e, negative, 0.1, 0.2, None, same, no_negative, other),
+        entity_loss(s, e, negative, 0.1, 0.2, None, same, no_negative, other),
     ]
     for parts in zip(s, e, other, negative, same, no_negative, strict=True):
         s1, e1, other1, negative1, same1, none1 = parts
         together[0] = together[0] - entity_loss(s1, e1, negative1, 0.5, 1.0, None, same1, none1) / 3
         together[1] = together[1] - simcse_loss(s1, other1, 0.05, same=same1) / 3
-        together[2] = together[2] - sdjc_loss(s1, e1, negative1, 0.1, 0.2, None, same1, none1, other1) / 3
+        together[2] = together[2] - entity_loss(s1, e1, negative1, 0.1, 0.2, None, same1, none1, other1) / 3
     assert max(abs(float(difference)) for difference in together) < 1e-12
 
 

@@ -18,7 +18,7 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.trainer.config import make
 from wikianchor.trainer.data.texts import open_texts, read_rows
 from wikianchor.trainer.models.encoder import Encoder
-from wikianchor.trainer.models.losses import mixed_negatives, sdjc_loss
+from wikianchor.trainer.models.losses import entity_loss, mixed_negatives
 from wikianchor.trainer.sdjc.objective import TripletFeed, read_triplets
 from wikianchor.trainer.task import main, run
 
@@ -43,7 +43,7 @@ def by_hand(v: Any, positive: Any, hard: Any, tau: float, alpha: float, mixed: A
 @pytest.mark.parametrize("alpha", [1.0, 1.105, 2.7])
 def test_the_loss_is_equation_1(k: int, alpha: float) -> None:
     v, positive, hard = draw(5, 8, seed=1), draw(5, 8, seed=2), draw(5, k, 8, seed=3)
-    results = sdjc_loss(v, positive, hard, 0.06, math.log(alpha))
+    results = entity_loss(v, positive, hard, 0.06, math.log(alpha))
     assert float(results) == pytest.approx(by_hand(v, positive, hard, 0.06, alpha), rel=1e-5)
 
 
@@ -53,7 +53,7 @@ def test_mixed_negatives_are_mixcse() -> None:
     unit, other = positive / positive.norm(dim=-1, keepdim=True), positive.roll(1, 0)
     expected = 0.2 * unit + 0.8 * other / other.norm(dim=-1, keepdim=True)
     assert torch.allclose(mixed, expected / expected.norm(dim=-1, keepdim=True), atol=1e-6)
-    results = sdjc_loss(v, positive, hard, 0.1, 0.0, mixed=mixed)
+    results = entity_loss(v, positive, hard, 0.1, 0.0, mixed=mixed)
     assert float(results) == pytest.approx(by_hand(v, positive, hard, 0.1, 1.0, mixed), rel=1e-5)
     positive.requires_grad_()
     assert not mixed_negatives(positive, positive.roll(1, 0), 0.2).requires_grad

@@ -19,8 +19,8 @@ from wikianchor.io.errors import InputError
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource, two_columns
 from wikianchor.trainer.evaluate.languages import tag
 from wikianchor.trainer.evaluate.metrics import best_threshold, cosine_blocks, f1, unit
+from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.task import (
-    EvaluationOptions,
     EvaluationTask,
     SentenceVectors,
     Subset,
@@ -58,7 +58,7 @@ class Mining(Subset):
     training: Collection
 
 
-def load(data: EvaluationFiles, options: EvaluationOptions) -> list[Mining]:
+def load(data: EvaluationFiles, options: EvaluateOptions) -> list[Mining]:
     """Return the languages whose files exist."""
     files = data.by_language(r"([a-z]{2})-en\.training\.gold", "BUCC", options.languages)
     return [read(data, gold, code) for code, gold in files.items()]
@@ -114,7 +114,7 @@ def mine(collection: Collection, vectors: SentenceVectors) -> tuple[NDArray[np.f
     return cosines, np.array([pair in collection.gold for pair in pairs])
 
 
-def score(parts: Sequence[Mining], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
+def score(parts: Sequence[Mining], vectors: SentenceVectors, options: EvaluateOptions) -> TaskScores:
     """Return F1, precision and recall of each language on the training set."""
     rows, cells = [], []
     for part in progress(parts):

@@ -24,8 +24,8 @@ from wikianchor.io.storage import reading
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import asked, tag
 from wikianchor.trainer.evaluate.metrics import clustering_scores, majority_share
+from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.task import (
-    EvaluationOptions,
     EvaluationTask,
     Labelled,
     SentenceVectors,
@@ -109,7 +109,7 @@ def score_one(part: Labelled, vectors: NDArray[np.float32], seeds: int) -> dict[
 
 
 def score(
-    parts: Sequence[Labelled], vectors: SentenceVectors, options: EvaluationOptions, table: str, languages: bool
+    parts: Sequence[Labelled], vectors: SentenceVectors, options: EvaluateOptions, table: str, languages: bool
 ) -> TaskScores:
     """Return the scores of each set; `languages` says whether the sets' names are codes of languages."""
     rows, cells = [], []
@@ -124,7 +124,7 @@ def score(
     return TaskScores({"test": rows}, cells, protocol(options))
 
 
-def protocol(options: EvaluationOptions) -> dict[str, Any]:
+def protocol(options: EvaluateOptions) -> dict[str, Any]:
     """Return how the scores are computed."""
     return {
         "algorithm": f"k-means++ of scikit-learn {sklearn.__version__}, n_init {INITS}, max_iter {ITERATIONS}",
@@ -138,7 +138,7 @@ def protocol(options: EvaluationOptions) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------ eight sets
 
 
-def load_short_texts(data: EvaluationFiles, options: EvaluationOptions) -> list[Labelled]:
+def load_short_texts(data: EvaluationFiles, options: EvaluateOptions) -> list[Labelled]:
     """Return those of the eight sets whose files exist."""
     parts = []
     for name, base in SETS.items():
@@ -188,7 +188,7 @@ def _object(line: str | None) -> tuple[str | None, str | None]:
 # -------------------------------------------------------------------------------------------------------- MewsC-16
 
 
-def load_mewsc16(data: EvaluationFiles, options: EvaluationOptions) -> list[Labelled]:
+def load_mewsc16(data: EvaluationFiles, options: EvaluateOptions) -> list[Labelled]:
     """Return the languages of MewsC-16: the published files, or a dataset of `wikianchor mewsc16`.
 
     Raises:

@@ -20,8 +20,8 @@ from wikianchor.io.parsing import malformed
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import tag
 from wikianchor.trainer.evaluate.metrics import average_precision, cosine_blocks, unit
+from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.task import (
-    EvaluationOptions,
     EvaluationTask,
     SentenceVectors,
     Subset,
@@ -51,7 +51,7 @@ class QuestionSet(Subset):
     answers: dict[str, int]
 
 
-def load(data: EvaluationFiles, options: EvaluationOptions, folder: str) -> list[QuestionSet]:
+def load(data: EvaluationFiles, options: EvaluateOptions, folder: str) -> list[QuestionSet]:
     """Return the languages of a folder such as xquad-r. With `--languages` the others are not in the pool either."""
     files = data.by_language(rf"{folder}/([a-z]{{2}})\.json", folder, options.languages)
     return [read(data, file, code) for code, file in files.items()]
@@ -84,7 +84,7 @@ def _add(paragraph: Mapping[str, Any], language: QuestionSet) -> None:
             language.source.broken += 1
 
 
-def score(parts: Sequence[QuestionSet], vectors: SentenceVectors, options: EvaluationOptions, table: str) -> TaskScores:
+def score(parts: Sequence[QuestionSet], vectors: SentenceVectors, options: EvaluateOptions, table: str) -> TaskScores:
     """Return mAP@20 by language of the question."""
     starts = np.cumsum([0, *(len(part.sentences) for part in parts)])
     pool = unit(np.concatenate([vectors(part.sentences) for part in parts]))

@@ -19,8 +19,8 @@ from torch import Tensor, nn
 
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import asked, tag
+from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.task import (
-    EvaluationOptions,
     EvaluationTask,
     Labelled,
     SentenceVectors,
@@ -50,7 +50,7 @@ _SPACES = re.compile(r"[ \u3000]+")
 _OWNER = re.compile(r"\(c\) Reuters Limited \d{4}")
 
 
-def load(data: EvaluationFiles, options: EvaluationOptions) -> list[Labelled]:
+def load(data: EvaluationFiles, options: EvaluateOptions) -> list[Labelled]:
     """Return English train and dev documents, then the test documents of other languages; none if a part is missing.
 
     A part is named by its language, or `train` or `dev`; labels are numbers in `LABELS`.
@@ -142,7 +142,7 @@ def search(
 # --------------------------------------------------------------------------------------------------------- scoring
 
 
-def score(parts: Sequence[Labelled], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
+def score(parts: Sequence[Labelled], vectors: SentenceVectors, options: EvaluateOptions) -> TaskScores:
     """Return the mean and the standard deviation over seeds of each language's accuracy."""
     encoded = {
         part.name: (torch.from_numpy(vectors.features(part.texts, options)), torch.tensor(part.labels))

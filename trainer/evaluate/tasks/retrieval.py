@@ -22,8 +22,8 @@ from wikianchor.io.errors import InputError
 from wikianchor.io.parsing import malformed
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource, two_columns
 from wikianchor.trainer.evaluate.metrics import unit
+from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.task import (
-    EvaluationOptions,
     EvaluationTask,
     SentenceVectors,
     Subset,
@@ -47,7 +47,7 @@ class Retrieval(Subset):
     relevant: list[frozenset[int]]
 
 
-def load(data: EvaluationFiles, options: EvaluationOptions) -> list[Retrieval]:
+def load(data: EvaluationFiles, options: EvaluateOptions) -> list[Retrieval]:
     """Return all sets in BEIR's layout, named by their directories, and the released form of QABot."""
     sets = []
     for name in sorted(data.match(rf"qrels/{options.split}\.tsv")):
@@ -134,7 +134,7 @@ def ranking_scores(order: NDArray[np.int64], relevant: frozenset[int]) -> dict[s
     }
 
 
-def score(parts: Sequence[Retrieval], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
+def score(parts: Sequence[Retrieval], vectors: SentenceVectors, options: EvaluateOptions) -> TaskScores:
     """Return the means over the queries of each set."""
     rows, cells = [], []
     for part in parts:

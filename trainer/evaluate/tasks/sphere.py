@@ -15,9 +15,9 @@ import numpy as np
 from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.languages import tag
 from wikianchor.trainer.evaluate.metrics import alignment, uniformity
+from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.pairs import ScoredPairs
 from wikianchor.trainer.evaluate.task import (
-    EvaluationOptions,
     EvaluationTask,
     SentenceVectors,
     TableCell,
@@ -37,13 +37,13 @@ PROTOCOL = {
 }
 
 
-def load(data: EvaluationFiles, options: EvaluationOptions) -> list[ScoredPairs]:
+def load(data: EvaluationFiles, options: EvaluateOptions) -> list[ScoredPairs]:
     """Return the dev part of the STS Benchmark, as in the paper, whatever `--split` is, and the tracks of STS 2017."""
-    every_language = EvaluationOptions()
+    every_language = EvaluateOptions()
     return [*SETS["STSBenchmark"].part(data, "dev", every_language), *SETS["STS17"].load(data, every_language)]
 
 
-def score(parts: Sequence[ScoredPairs], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
+def score(parts: Sequence[ScoredPairs], vectors: SentenceVectors, options: EvaluateOptions) -> TaskScores:
     """Return both measures by set; lower is better."""
     splits: dict[str, list[dict[str, Any]]] = {}
     for part in parts:

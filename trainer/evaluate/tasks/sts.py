@@ -20,6 +20,7 @@ from wikianchor.io.config_file import read_toml
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.languages import asked, tag
+from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.pairs import (
     PROTOCOL,
     ScoredPairs,
@@ -29,7 +30,7 @@ from wikianchor.trainer.evaluate.pairs import (
     read_two_files,
     row,
 )
-from wikianchor.trainer.evaluate.task import EvaluationOptions, EvaluationTask, SentenceVectors, TableCell, TaskScores
+from wikianchor.trainer.evaluate.task import EvaluationTask, SentenceVectors, TableCell, TaskScores
 
 # Of a table with all parts of SICK: the values of the column that says what part a row is of.
 SICK_PARTS = {"train": "TRAIN", "dev": "TRIAL", "test": "TEST"}
@@ -54,7 +55,7 @@ class PairSet:
     check_splits: bool = False
     dev: bool = False
 
-    def load(self, data: EvaluationFiles, options: EvaluationOptions) -> list[ScoredPairs]:
+    def load(self, data: EvaluationFiles, options: EvaluateOptions) -> list[ScoredPairs]:
         """Return the subsets of a split whose files exist; none where a split of several is missing.
 
         Raises:
@@ -71,7 +72,7 @@ class PairSet:
             [replace(part, shared=self.overlaps(data, part, split)) for part in parts] if self.check_splits else parts
         )
 
-    def part(self, data: EvaluationFiles, split: str, options: EvaluationOptions) -> list[ScoredPairs]:
+    def part(self, data: EvaluationFiles, split: str, options: EvaluateOptions) -> list[ScoredPairs]:
         """Return the subsets of one split, or the only one, by the first kind of files that is there."""
         if split not in self.splits:
             return []
@@ -114,13 +115,13 @@ class PairSet:
         """Return how many rows are in each other split that exists, in either order of the sentences."""
         counts = {}
         for other in (other for other in ("train", "dev", "test") if other != split):
-            for part in self.part(data, other, EvaluationOptions()):
+            for part in self.part(data, other, EvaluateOptions()):
                 known = set(map(frozenset, zip(part.first, part.second, strict=True)))
                 rows = zip(pairs.first, pairs.second, strict=True)
                 counts[other] = sum(frozenset(pair) in known for pair in rows)
         return counts
 
-    def score(self, parts: Sequence[ScoredPairs], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
+    def score(self, parts: Sequence[ScoredPairs], vectors: SentenceVectors, options: EvaluateOptions) -> TaskScores:
         """Return the score of each language, or of all pairs together.
 
         A year has the mean and the weighted mean over its sets too, and each set's score.
@@ -176,11 +177,11 @@ def file_task(path: str) -> EvaluationTask:
     """
     name = path.rpartition("/")[2]
 
-    def load(data: EvaluationFiles, options: EvaluationOptions) -> list[ScoredPairs]:
+    def load(data: EvaluationFiles, options: EvaluateOptions) -> list[ScoredPairs]:
         gold = name.replace("STS.input.", "STS.gs.")
         return [read_two_files(data, name, gold, name) if gold != name else read_pairs(data, name, name)]
 
-    def score(parts: Sequence[ScoredPairs], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
+    def score(parts: Sequence[ScoredPairs], vectors: SentenceVectors, options: EvaluateOptions) -> TaskScores:
         scores = row("default", [], correlations(parts[0], vectors), parts[0])
         cell = TableCell("STS files, Spearman", name, scores["main_score"], average=False)
         return TaskScores({"test": [scores]}, [cell], PROTOCOL)

@@ -16,8 +16,8 @@ from wikianchor.io.errors import InputError
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import EASE, short, tag
 from wikianchor.trainer.evaluate.metrics import matching_accuracy
+from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.task import (
-    EvaluationOptions,
     EvaluationTask,
     SentenceVectors,
     Subset,
@@ -46,7 +46,7 @@ class ParallelSentences(Subset):
     english: list[str]
 
 
-def load(data: EvaluationFiles, options: EvaluationOptions) -> list[ParallelSentences]:
+def load(data: EvaluationFiles, options: EvaluateOptions) -> list[ParallelSentences]:
     """Return the languages whose files exist, named by Tatoeba's codes."""
     files = data.by_language(r"tatoeba\.([a-z]+)-eng\.\1", "Tatoeba", options.languages)
     return [read(data, file, code) for code, file in files.items()]
@@ -65,7 +65,7 @@ def read(data: EvaluationFiles, file: str, code: str) -> ParallelSentences:
     return ParallelSentences(code, source, [a for a, _ in pairs], [b for _, b in pairs])
 
 
-def score(parts: Sequence[ParallelSentences], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
+def score(parts: Sequence[ParallelSentences], vectors: SentenceVectors, options: EvaluateOptions) -> TaskScores:
     """Return the accuracy of each language, in a table of the languages of EASE's training and one of the others."""
     rows, cells = [], []
     for part in progress(parts):

@@ -23,8 +23,8 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import tag
+from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.task import (
-    EvaluationOptions,
     EvaluationTask,
     SentenceVectors,
     Subset,
@@ -116,7 +116,7 @@ SETS: dict[str, list[tuple[str, str, Callable[[str], RawRow | None], int]]] = {
 }
 
 
-def load(data: EvaluationFiles, options: EvaluationOptions) -> list[Classification]:
+def load(data: EvaluationFiles, options: EvaluateOptions) -> list[Classification]:
     """Return those of the seven sets whose files all exist."""
     sets = []
     for name, files in SETS.items():
@@ -153,7 +153,7 @@ def _check(dataset: Classification, part: str) -> None:
 # ---------------------------------------------------------------------------------------------------------- scoring
 
 
-def features(rows: Classification, vectors: SentenceVectors, options: EvaluationOptions) -> Features:
+def features(rows: Classification, vectors: SentenceVectors, options: EvaluateOptions) -> Features:
     """Return the features: vectors u, (rows, dim), or [|u - v|, u * v] of pairs, (rows, 2 dim)."""
     first = vectors.features(rows.first, options)
     if not any(rows.second):
@@ -210,7 +210,7 @@ def score_one(part: Classification, x: Features) -> dict[str, Any]:
     return {**scores, "labels": len(names), "rows": len(y)}
 
 
-def score(parts: Sequence[Classification], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
+def score(parts: Sequence[Classification], vectors: SentenceVectors, options: EvaluateOptions) -> TaskScores:
     """Return the accuracy of each set."""
     rows, cells = [], []
     for part in progress(parts):

@@ -10,7 +10,8 @@ from tests.trainer.evaluate.conftest import sentences, write
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.metrics import best_threshold, f1
-from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
+from wikianchor.trainer.evaluate.options import EvaluateOptions
+from wikianchor.trainer.evaluate.task import SentenceVectors
 from wikianchor.trainer.evaluate.tasks import bucc
 from wikianchor.trainer.models.encoder import Encoder
 
@@ -68,8 +69,8 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_copies_are_found(root: Path, tiny_model: Path) -> None:
-    (part,) = bucc.load(EvaluationFiles(str(root)), EvaluationOptions())
-    scores = bucc.score([part], SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions())
+    (part,) = bucc.load(EvaluationFiles(str(root)), EvaluateOptions())
+    scores = bucc.score([part], SentenceVectors(Encoder.load(str(tiny_model))), EvaluateOptions())
     (row,) = scores.splits["train"]
     assert (row["gold"], row["recall"]) == (12, 1)
     assert row["main_score"] == pytest.approx(2 * row["precision"] / (1 + row["precision"]))
@@ -82,11 +83,11 @@ def test_broken_collections(root: Path) -> None:
     folder = root / "de-en/de-en.sample.gold"
     lines = folder.read_text().splitlines()
     write(folder, [*lines, "de-1", "de-1\ten-999"])
-    (part,) = bucc.load(EvaluationFiles(str(root)), EvaluationOptions())
+    (part,) = bucc.load(EvaluationFiles(str(root)), EvaluateOptions())
     assert part.source.broken == 2
     write(folder, ["x\ty"])
     with pytest.raises(InputError, match="names no pair of sentences that are there"):
-        bucc.load(EvaluationFiles(str(root)), EvaluationOptions())
+        bucc.load(EvaluationFiles(str(root)), EvaluateOptions())
     folder.unlink()
     with pytest.raises(InputError, match=r"de-en.sample.gold: is missing"):
-        bucc.load(EvaluationFiles(str(root)), EvaluationOptions())
+        bucc.load(EvaluationFiles(str(root)), EvaluateOptions())

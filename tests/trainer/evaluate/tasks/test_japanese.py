@@ -12,7 +12,8 @@ from wikianchor.trainer.evaluate.command import main
 from wikianchor.trainer.evaluate.dev import load_dev
 from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.metrics import pair_cosines, spearman
-from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
+from wikianchor.trainer.evaluate.options import EvaluateOptions
+from wikianchor.trainer.evaluate.task import SentenceVectors
 from wikianchor.trainer.evaluate.tasks.sts import SETS
 from wikianchor.trainer.evaluate.whitening import Whitened, whitening
 from wikianchor.trainer.models.encoder import Encoder
@@ -70,9 +71,9 @@ def root(tmp_path: Path) -> Path:
     ],
 )
 def test_sets_are_found_by_their_layout(name: str, split: str, expected: int, root: Path) -> None:
-    parts = SETS[name].load(EvaluationFiles(str(root)), EvaluationOptions(split=split))
+    parts = SETS[name].load(EvaluationFiles(str(root)), EvaluateOptions(split=split))
     assert sum(len(part) for part in parts) == expected
-    assert SETS[name].load(EvaluationFiles(str(root)), EvaluationOptions(split=split, languages=("de",))) == []
+    assert SETS[name].load(EvaluationFiles(str(root)), EvaluateOptions(split=split, languages=("de",))) == []
 
 
 def test_jsick_is_not_its_stress_tests(root: Path) -> None:
@@ -80,7 +81,7 @@ def test_jsick_is_not_its_stress_tests(root: Path) -> None:
     for folder in ("del_ga_de", "ex_ga_o", "scrum_ga_ni"):
         write(root / f"JSICK/jsick-stress/{folder}/test.tsv", [head, f"1\t猫\t{folder}\t3.0"])
     (root / "jsick/test.tsv").rename(root / "JSICK/test.tsv")
-    (part,) = SETS["JSICK"].load(EvaluationFiles(str(root)), EvaluationOptions())
+    (part,) = SETS["JSICK"].load(EvaluationFiles(str(root)), EvaluateOptions())
     assert len(part) == 6
 
 
@@ -100,8 +101,8 @@ def test_dev_parts_choose_among_checkpoints(root: Path, tiny_model: Path) -> Non
 def test_scores_are_those_of_ten_lines(root: Path, tiny_model: Path) -> None:
     encoder = Encoder.load(str(tiny_model))
     for task in (kind for kind in SETS.values() if "sts-ja" in kind.groups):
-        parts = task.load(EvaluationFiles(str(root)), EvaluationOptions())
-        main_score = task.score(parts, SentenceVectors(encoder), EvaluationOptions()).splits["test"][0]["main_score"]
+        parts = task.load(EvaluationFiles(str(root)), EvaluateOptions())
+        main_score = task.score(parts, SentenceVectors(encoder), EvaluateOptions()).splits["test"][0]["main_score"]
         first, second = ([text for part in parts for text in getattr(part, side)] for side in ("first", "second"))
         gold = np.concatenate([part.gold for part in parts])
         assert main_score == pytest.approx(spearman(pair_cosines(encoder.encode(first), encoder.encode(second)), gold))
@@ -110,8 +111,8 @@ def test_scores_are_those_of_ten_lines(root: Path, tiny_model: Path) -> None:
 def test_what_splits_share_is_said(root: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, expected in (("JSTS.sdjc", {"train": 7}), ("JACSTS", {"dev": 4}), ("JSTS", {})):
         task = SETS[name]
-        parts = task.load(EvaluationFiles(str(root)), EvaluationOptions())
-        protocol = task.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions()).protocol
+        parts = task.load(EvaluationFiles(str(root)), EvaluateOptions())
+        protocol = task.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluateOptions()).protocol
         shared = {key.rpartition(" ")[2]: number for key, number in protocol.items() if key.startswith("rows")}
         assert {split: number for split, number in shared.items() if number} == expected
     said = capsys.readouterr().err
@@ -152,10 +153,10 @@ def test_released_files_have_the_papers_sizes(data_dir: Path) -> None:
     sizes = {12: 2615, 13: 1063, 14: 3165}
     data = EvaluationFiles(str(data_dir / "eval"))
     for year, size in sizes.items():
-        assert sum(len(part) for part in SETS[f"STS{year}.ja"].load(data, EvaluationOptions())) == size
-    assert len(SETS["STSBenchmark.ja"].load(data, EvaluationOptions())[0]) == 1304
-    assert len(SETS["JSTS"].load(data, EvaluationOptions())[0]) == 1457
-    assert len(SETS["JACSTS"].load(data, EvaluationOptions(split="dev"))[0]) == 184
+        assert sum(len(part) for part in SETS[f"STS{year}.ja"].load(data, EvaluateOptions())) == size
+    assert len(SETS["STSBenchmark.ja"].load(data, EvaluateOptions())[0]) == 1304
+    assert len(SETS["JSTS"].load(data, EvaluateOptions())[0]) == 1457
+    assert len(SETS["JACSTS"].load(data, EvaluateOptions(split="dev"))[0]) == 184
 
 
 @pytest.mark.real
@@ -176,5 +177,5 @@ def test_the_overlaps_of_the_released_splits_are_found(data_dir: Path, tmp_path:
     write(tmp_path / "JAC/JAC-sts-test.csv", [*rows[:300], *clinic[1:4], f"{score}\t{second}\t{first}"])
     data = EvaluationFiles(str(tmp_path))
     for name, shared in (("JSTS.sdjc", {"train": 5000}), ("JACSTS", {"dev": 4})):
-        (part,) = SETS[name].load(data, EvaluationOptions())
+        (part,) = SETS[name].load(data, EvaluateOptions())
         assert part.shared == shared

@@ -10,7 +10,8 @@ from wikianchor.io.errors import InputError
 from wikianchor.trainer.evaluate.command import main
 from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.metrics import average_precision
-from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
+from wikianchor.trainer.evaluate.options import EvaluateOptions
+from wikianchor.trainer.evaluate.task import SentenceVectors
 from wikianchor.trainer.evaluate.tasks import lareqa
 from wikianchor.trainer.models.encoder import Encoder
 
@@ -52,9 +53,9 @@ def test_average_precision_by_hand() -> None:
 
 
 def test_a_question_that_repeats_its_answer_finds_it(root: Path, tiny_model: Path) -> None:
-    parts = lareqa.load(EvaluationFiles(str(root)), EvaluationOptions(), "xquad-r")
+    parts = lareqa.load(EvaluationFiles(str(root)), EvaluateOptions(), "xquad-r")
     assert [(part.name, part.answers) for part in parts] == [("de", {"a": 0, "b": 2}), ("en", {"a": 0, "b": 2})]
-    scores = lareqa.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions(), "T")
+    scores = lareqa.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluateOptions(), "T")
     assert [(row["main_score"], row["candidates"]) for row in scores.splits["test"]] == [(1, 8), (1, 8)]
 
 
@@ -62,21 +63,19 @@ def test_an_answer_that_is_far_counts_less(root: Path, tiny_model: Path) -> None
     """The English copy of the answer stands first; in German another sentence is the answer, one of six others."""
     write(root / "xquad-r/de.json", [paragraph(SENTENCES[:2], {"a": ("kana", 1)})])
     write(root / "xquad-r/en.json", [paragraph(SENTENCES, {"a": (SENTENCES[0], 0)})])
-    parts = lareqa.load(EvaluationFiles(str(root)), EvaluationOptions(), "xquad-r")
-    row = lareqa.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions(), "T").splits["test"][
-        1
-    ]
+    parts = lareqa.load(EvaluationFiles(str(root)), EvaluateOptions(), "xquad-r")
+    row = lareqa.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluateOptions(), "T").splits["test"][1]
     assert 0.5 < row["main_score"] < 1
 
 
 def test_broken_files(root: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(root / "xquad-r/de.json", [paragraph(SENTENCES, {"a": ("kana", 1)}) | {"sentence_breaks": [[500, 600]]}])
     with pytest.raises(InputError, match="no row of LAReQA de can be used"):
-        lareqa.load(EvaluationFiles(str(root)), EvaluationOptions(), "xquad-r")
+        lareqa.load(EvaluationFiles(str(root)), EvaluateOptions(), "xquad-r")
     for content in ("{", "[]", '{"data": [{}]}', '{"data": [{"paragraphs": [{"sentences": []}]}]}'):
         (root / "xquad-r/de.json").write_text(content)
         with pytest.raises(InputError, match=r"de\.json: not a file of LAReQA"):
-            lareqa.load(EvaluationFiles(str(root)), EvaluationOptions(), "xquad-r")
+            lareqa.load(EvaluationFiles(str(root)), EvaluateOptions(), "xquad-r")
     (root / "xquad-r/de.json").unlink()
     assert main([f"--model={tiny_model}", f"--data={root}", "--tasks=lareqa", "--device=cpu"]) == 0
     assert "LAReQA XQuAD-R, mAP@20" in capsys.readouterr().out

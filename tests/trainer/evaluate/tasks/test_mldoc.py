@@ -9,7 +9,8 @@ import torch
 from tests.trainer.evaluate.conftest import write
 from tests.trainer.pairs import WORDS
 from wikianchor.trainer.evaluate.files import EvaluationFiles
-from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
+from wikianchor.trainer.evaluate.options import EvaluateOptions
+from wikianchor.trainer.evaluate.task import SentenceVectors
 from wikianchor.trainer.evaluate.tasks import mldoc
 from wikianchor.trainer.models.encoder import Encoder
 
@@ -31,9 +32,9 @@ def root(tmp_path: Path) -> Path:
 
 def test_it_learns(root: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mldoc, "BATCH_SIZES", (32,))
-    parts = mldoc.load(EvaluationFiles(str(root)), EvaluationOptions())
+    parts = mldoc.load(EvaluationFiles(str(root)), EvaluateOptions())
     assert [part.name for part in parts] == ["train", "dev", "de", "ja"]
-    scores = mldoc.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions(seeds=2))
+    scores = mldoc.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluateOptions(seeds=2))
     actual = {row["hf_subset"]: row["main_score"] for rows in scores.splits.values() for row in rows}
     assert min(actual.values()) > 0.9
     assert scores.protocol["chosen"]["learning_rate"] in mldoc.LEARNING_RATES
@@ -55,8 +56,8 @@ def test_settings_come_from_dev_and_repeat() -> None:
 def test_rows_and_parts(root: Path) -> None:
     lines = ["MCAT\ta  b\u3000\u3000c (c) Reuters Limited 1997", "XCAT\tno such label", "CCAT\t ", "CCAT"]
     write(root / "mldoc/german.test", lines)
-    part = mldoc.load(EvaluationFiles(str(root)), EvaluationOptions(languages=("de",)))[2]
+    part = mldoc.load(EvaluationFiles(str(root)), EvaluateOptions(languages=("de",)))[2]
     assert (part.texts, part.labels, part.source.broken) == (["a b c"], [3], 3)
     (root / "mldoc/english.dev").unlink()
-    assert mldoc.load(EvaluationFiles(str(root)), EvaluationOptions()) == []
-    assert mldoc.load(EvaluationFiles(str(root)), EvaluationOptions("dev")) == []
+    assert mldoc.load(EvaluationFiles(str(root)), EvaluateOptions()) == []
+    assert mldoc.load(EvaluationFiles(str(root)), EvaluateOptions(split="dev")) == []

@@ -9,7 +9,8 @@ import pytest
 from tests.trainer.evaluate.conftest import write
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.evaluate.files import EvaluationFiles
-from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
+from wikianchor.trainer.evaluate.options import EvaluateOptions
+from wikianchor.trainer.evaluate.task import SentenceVectors
 from wikianchor.trainer.evaluate.tasks.retrieval import load, ranking_scores, score
 from wikianchor.trainer.models.encoder import Encoder
 
@@ -41,14 +42,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_set_is_found_and_scored(folder: Path, tiny_model: Path) -> None:
-    (part,) = load(EvaluationFiles(str(folder)), EvaluationOptions())
+    (part,) = load(EvaluationFiles(str(folder)), EvaluateOptions())
     assert part.name == "qabot"
     assert part.queries == ["kana", "lona", "rusi"]
     assert [sorted(some) for some in part.relevant] == [[0], [1, 2], [3]]
-    actual = score([part], SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions()).splits["test"][0]
+    actual = score([part], SentenceVectors(Encoder.load(str(tiny_model))), EvaluateOptions()).splits["test"][0]
     # A query that is a text finds it first.
     assert (actual["mrr"], actual["p@1"], actual["queries"]) == (1, 1, 3)
-    assert load(EvaluationFiles(str(folder)), EvaluationOptions(split="dev")) == []
+    assert load(EvaluationFiles(str(folder)), EvaluateOptions(split="dev")) == []
 
 
 @pytest.mark.parametrize(
@@ -63,13 +64,13 @@ def test_a_set_is_found_and_scored(folder: Path, tiny_model: Path) -> None:
 def test_one_line_for_what_is_broken(name: str, lines: list[str], says: str, folder: Path) -> None:
     write(folder / "qabot" / name, lines)
     with pytest.raises(InputError, match=says):
-        load(EvaluationFiles(str(folder)), EvaluationOptions())
+        load(EvaluationFiles(str(folder)), EvaluateOptions())
 
 
 def test_a_file_that_is_missing_is_named(folder: Path) -> None:
     (folder / "qabot/queries.jsonl").unlink()
     with pytest.raises(InputError, match=r"queries.jsonl: missing"):
-        load(EvaluationFiles(str(folder)), EvaluationOptions())
+        load(EvaluationFiles(str(folder)), EvaluateOptions())
 
 
 def test_qabot_is_read_as_released(tmp_path: Path, tiny_model: Path) -> None:
@@ -77,17 +78,17 @@ def test_qabot_is_read_as_released(tmp_path: Path, tiny_model: Path) -> None:
     lines = ["question,answer,label", "lona,yes,0", '"rusi', 'tena",no,0', "mina,,0"]
     write(tmp_path / "data/annoymized_QABot_dataset_subset.csv", lines)
     files = EvaluationFiles(str(tmp_path))
-    (part,) = load(files, EvaluationOptions())
+    (part,) = load(files, EvaluateOptions())
     assert (part.name, part.queries) == ("QABot", ["kana?", "mina?"])
     assert part.texts == ["kana", "lona", "rusi\ntena", "mina"]
     assert [sorted(some) for some in part.relevant] == [[0, 1], [1]]
-    scores = score([part], SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions()).splits["test"][0]
+    scores = score([part], SentenceVectors(Encoder.load(str(tiny_model))), EvaluateOptions()).splits["test"][0]
     assert (scores["queries"], scores["texts"]) == (2, 4)
-    assert load(files, EvaluationOptions(split="dev")) == []
+    assert load(files, EvaluateOptions(split="dev")) == []
 
 
 def test_a_file_of_qabot_without_questions_is_one_line(tmp_path: Path) -> None:
     write(tmp_path / "QAbot-relevant.csv", ["kana?\tkana"])
     write(tmp_path / "annoymized_QABot_dataset_subset.csv", ["text,label", "lona,0"])
     with pytest.raises(InputError, match="no CSV with a column question"):
-        load(EvaluationFiles(str(tmp_path)), EvaluationOptions())
+        load(EvaluationFiles(str(tmp_path)), EvaluateOptions())

@@ -14,8 +14,9 @@ from wikianchor.trainer.evaluate.command import main
 from wikianchor.trainer.evaluate.dev import load_dev
 from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.metrics import pair_cosines, spearman
+from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.pairs import PROTOCOL, read_pairs
-from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
+from wikianchor.trainer.evaluate.task import SentenceVectors
 from wikianchor.trainer.evaluate.tasks.sts import SETS
 from wikianchor.trainer.models.encoder import Encoder
 
@@ -63,7 +64,7 @@ def test_rows_without_gold_and_broken_rows_are_counted(tmp_path: Path) -> None:
     texts = [b"a\tb", b"c\td", b"one column", b"e\tf", b"\xff\tg", b"\ti", b"j\tk"]
     (folder / "STS.input.x.txt").write_bytes(b"\n".join(texts))
     write(folder / "STS.gs.x.txt", ["1", "", "2", "three", "4", "5", "nan"])
-    (pairs,) = SETS["STS15"].load(EvaluationFiles(str(tmp_path)), EvaluationOptions())
+    (pairs,) = SETS["STS15"].load(EvaluationFiles(str(tmp_path)), EvaluateOptions())
     assert (pairs.first, pairs.second, pairs.gold.tolist()) == (["a"], ["b"], [1])
     assert (pairs.source.rows, pairs.source.blank, pairs.source.broken) == (7, 1, 5)
 
@@ -80,7 +81,7 @@ def test_broken_years(tmp_path: Path, files: dict[str, list[str]], said: str) ->
     for name, lines in files.items():
         write(tmp_path / "STS13-en-test" / name, lines)
     with pytest.raises(InputError, match=said):
-        SETS["STS13"].load(EvaluationFiles(str(tmp_path)), EvaluationOptions())
+        SETS["STS13"].load(EvaluationFiles(str(tmp_path)), EvaluateOptions())
 
 
 @pytest.mark.parametrize(
@@ -100,9 +101,9 @@ def test_layouts_that_are_none(tmp_path: Path, name: str, lines: list[str], said
 
 
 def test_a_year_is_all_its_pairs_together(sets: Path, vectors: SentenceVectors) -> None:
-    parts = SETS["STS12"].load(EvaluationFiles(str(sets)), EvaluationOptions())
+    parts = SETS["STS12"].load(EvaluationFiles(str(sets)), EvaluateOptions())
     assert [(part.name, len(part)) for part in parts] == [("one", 30), ("two.more", 40)]
-    (row,) = SETS["STS12"].score(parts, vectors, EvaluationOptions()).splits["test"]
+    (row,) = SETS["STS12"].score(parts, vectors, EvaluateOptions()).splits["test"]
     cosines = [pair_cosines(vectors(part.first), vectors(part.second)) for part in parts]
     each = [spearman(values, part.gold) for values, part in zip(cosines, parts, strict=True)]
     together = spearman(np.concatenate(cosines), np.concatenate([part.gold for part in parts]))
@@ -118,18 +119,18 @@ def test_sick_is_its_test_part_in_the_papers_and_all_pairs_in_mteb(sets: Path, v
     data = EvaluationFiles(str(sets))
     rows = {}
     for task in (papers, mteb):
-        scores = task.score(task.load(data, EvaluationOptions()), vectors, EvaluationOptions())
+        scores = task.score(task.load(data, EvaluateOptions()), vectors, EvaluateOptions())
         ((rows[task.name],),) = scores.splits.values()
         assert list(scores.splits) == ["test"]
         assert scores.cells[0].value == rows[task.name]["main_score"]
     assert {name: row["rows"] for name, row in rows.items()} == {"SICK-R.senteval": 25, "SICK-R": 75}
-    (part,) = papers.load(data, EvaluationOptions("dev"))
-    assert list(papers.score([part], vectors, EvaluationOptions("dev")).splits) == ["dev"]
-    assert mteb.load(data, EvaluationOptions("dev")) == []
+    (part,) = papers.load(data, EvaluateOptions(split="dev"))
+    assert list(papers.score([part], vectors, EvaluateOptions(split="dev")).splits) == ["dev"]
+    assert mteb.load(data, EvaluateOptions(split="dev")) == []
     (sets / "SICK_train.txt").unlink()
     data = EvaluationFiles(str(sets))
-    assert mteb.load(data, EvaluationOptions()) == []
-    assert [part.name for part in papers.load(data, EvaluationOptions())] == ["test"]
+    assert mteb.load(data, EvaluateOptions()) == []
+    assert [part.name for part in papers.load(data, EvaluateOptions())] == ["test"]
 
 
 def test_the_japanese_sick_of_the_same_name_is_not_the_english(sets: Path) -> None:
@@ -137,12 +138,12 @@ def test_the_japanese_sick_of_the_same_name_is_not_the_english(sets: Path) -> No
     for part in ("train", "trial", "test_annotated"):
         write(sets / f"ja/SICK_{part}.txt", [head, "1\t猫がいる。\t犬がいる。\t3.0"])
     data = EvaluationFiles(str(sets))
-    assert [len(part) for part in SETS["SICK-R"].load(data, EvaluationOptions())] == [25, 25, 25]
-    (pairs,) = SETS["JSICK"].load(data, EvaluationOptions())
+    assert [len(part) for part in SETS["SICK-R"].load(data, EvaluateOptions())] == [25, 25, 25]
+    (pairs,) = SETS["JSICK"].load(data, EvaluateOptions())
     assert pairs.first == ["猫がいる。"]
     for part in ("train", "trial", "test_annotated"):
         (sets / f"SICK_{part}.txt").unlink()
-    assert SETS["SICK-R"].load(EvaluationFiles(str(sets)), EvaluationOptions()) == []
+    assert SETS["SICK-R"].load(EvaluationFiles(str(sets)), EvaluateOptions()) == []
 
 
 def test_sick_in_one_file(tmp_path: Path) -> None:
@@ -153,11 +154,11 @@ def test_sick_in_one_file(tmp_path: Path) -> None:
         for n, ((a, b, g), part) in enumerate(zip(sts_rows(15), sets, strict=True))
     ]
     write(tmp_path / "SICK.txt", [head, *rows])
-    parts = SETS["SICK-R"].load(EvaluationFiles(str(tmp_path)), EvaluationOptions())
+    parts = SETS["SICK-R"].load(EvaluationFiles(str(tmp_path)), EvaluateOptions())
     assert [(part.name, len(part)) for part in parts] == [("train", 5), ("dev", 4), ("test", 6)]
     write(tmp_path / "SICK.txt", [head.replace("SemEval_set", "x"), *rows])
     with pytest.raises(InputError, match="has no column SemEval_set"):
-        SETS["SICK-R"].load(EvaluationFiles(str(tmp_path)), EvaluationOptions())
+        SETS["SICK-R"].load(EvaluationFiles(str(tmp_path)), EvaluateOptions())
 
 
 def test_the_english_benchmark_is_told_from_translations(sets: Path) -> None:
@@ -165,10 +166,10 @@ def test_the_english_benchmark_is_told_from_translations(sets: Path) -> None:
     write(sets / "ja/STSBenchmark/sts-test.csv", [f"{g}\t{a}\t{b}" for a, b, g in sts_rows(9)])
     write(sets / "multi/stsb-en-test.csv", [f"{a},{b},{g}" for a, b, g in sts_rows(12)])
     write(sets / "multi/stsb-de-test.csv", [f"{a},{b},{g}" for a, b, g in sts_rows(13)])
-    (pairs,) = SETS["STSBenchmark"].load(EvaluationFiles(str(sets)), EvaluationOptions())
+    (pairs,) = SETS["STSBenchmark"].load(EvaluationFiles(str(sets)), EvaluateOptions())
     assert len(pairs) == 40
     (sets / "STSBenchmark/sts-test.csv").unlink()
-    (pairs,) = SETS["STSBenchmark"].load(EvaluationFiles(str(sets)), EvaluationOptions())
+    (pairs,) = SETS["STSBenchmark"].load(EvaluationFiles(str(sets)), EvaluateOptions())
     assert len(pairs) == 12
 
 
@@ -179,13 +180,13 @@ def test_tracks_with_gold_apart_and_in_a_column(tmp_path: Path, vectors: Sentenc
     write(tmp_path / "in/STS.input.track4b.es-en-wmt.txt", ["\t".join(row) for row in rows])
     write(tmp_path / "more/STS.ar-ar.txt", ["another\tform\t3"])
     write(tmp_path / "more/STS.en-de.txt", [*("\t".join(row) for row in rows), "two\tcolumns"])
-    parts = SETS["STS17"].load(EvaluationFiles(str(tmp_path)), EvaluationOptions())
+    parts = SETS["STS17"].load(EvaluationFiles(str(tmp_path)), EvaluateOptions())
     assert [(part.name, part.source.kept, part.source.broken) for part in parts] == [
         ("ar-ar", 20, 0),
         ("en-de", 20, 1),
         ("es-en-wmt", 20, 0),
     ]
-    scores = SETS["STS17"].score(parts, vectors, EvaluationOptions())
+    scores = SETS["STS17"].score(parts, vectors, EvaluateOptions())
     assert [row["languages"] for row in scores.splits["test"]][1] == ["eng-Latn", "deu-Latn"]
     assert len({cell.value for cell in scores.cells}) == 1
 
@@ -196,15 +197,15 @@ def test_translations_by_language(tmp_path: Path, vectors: SentenceVectors) -> N
     head = "genre\tfilename\tyear\tid\tscore\tsentence1\tsentence2"
     write(tmp_path / "sts-test.tsv", [head, *(f"g\tf\ty\t1\t{g}\t{a}\t{b}" for a, b, g in sts_rows(20))])
     data = EvaluationFiles(str(tmp_path))
-    parts = SETS["STSBenchmarkMultilingualSTS"].load(data, EvaluationOptions())
+    parts = SETS["STSBenchmarkMultilingualSTS"].load(data, EvaluateOptions())
     assert [(part.name, len(part)) for part in parts] == [("de", 20), ("zh", 20)]
     assert [
-        part.name for part in SETS["STSBenchmarkMultilingualSTS"].load(data, EvaluationOptions(languages=("cmn",)))
+        part.name for part in SETS["STSBenchmarkMultilingualSTS"].load(data, EvaluateOptions(languages=("cmn",)))
     ] == ["zh"]
-    (korean,) = SETS["KorSTS"].load(data, EvaluationOptions())
+    (korean,) = SETS["KorSTS"].load(data, EvaluateOptions())
     assert len(korean) == 20
-    assert SETS["KorSTS"].load(data, EvaluationOptions("dev")) == []
-    scores = SETS["KorSTS"].score([*parts, korean], vectors, EvaluationOptions())
+    assert SETS["KorSTS"].load(data, EvaluateOptions(split="dev")) == []
+    scores = SETS["KorSTS"].score([*parts, korean], vectors, EvaluateOptions())
     assert len({row["main_score"] for row in scores.splits["test"]}) == 1
 
 

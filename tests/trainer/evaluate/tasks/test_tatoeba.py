@@ -9,8 +9,9 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.trainer.evaluate.command import check_languages, evaluate, load_tasks
 from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.languages import EASE, asked, canonical, short
+from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.report import markdown, model_facts
-from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
+from wikianchor.trainer.evaluate.task import SentenceVectors
 from wikianchor.trainer.evaluate.tasks import tatoeba
 from wikianchor.trainer.models.encoder import Encoder
 
@@ -25,8 +26,8 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_both_directions_over_the_true_count(data: Path, tiny_model: Path) -> None:
-    parts = tatoeba.load(EvaluationFiles(str(data)), EvaluationOptions())
-    scores = tatoeba.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions())
+    parts = tatoeba.load(EvaluationFiles(str(data)), EvaluateOptions())
+    scores = tatoeba.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluateOptions())
     actual = {row["hf_subset"]: (row["main_score"], row["rows"]) for row in scores.splits["test"]}
     assert actual == {"bre-eng": (1, 19), "pes-eng": (1, 20), "tzl-eng": (0, 20)}
     assert [part.source.broken for part in parts] == [1, 0, 0]
@@ -43,7 +44,7 @@ def test_the_average_is_of_the_languages_in_the_paper(data: Path, tiny_model: Pa
         write(data / f"v1/tatoeba.{code}-eng.{code}", [*rows[10:], *rows[:10]])
         write(data / f"v1/tatoeba.{code}-eng.eng", rows)
     encoder = Encoder.load(str(tiny_model))
-    flags = EvaluationOptions(languages=("fa", "de", "ja"))
+    flags = EvaluateOptions(languages=("fa", "de", "ja"))
     sets = load_tasks(EvaluationFiles(str(data)), tatoeba.TASKS, ["tatoeba"], flags)
     report = markdown(
         evaluate(encoder, model_facts(str(tiny_model), encoder, None, {}), sets.tasks, flags, batch_size=128), []
@@ -54,7 +55,7 @@ def test_the_average_is_of_the_languages_in_the_paper(data: Path, tiny_model: Pa
 
 @pytest.mark.parametrize("code", ["fa", "fas", "pes", "FA"])
 def test_codes_of_a_language(data: Path, code: str) -> None:
-    assert [part.name for part in tatoeba.load(EvaluationFiles(str(data)), EvaluationOptions(languages=(code,)))] == [
+    assert [part.name for part in tatoeba.load(EvaluationFiles(str(data)), EvaluateOptions(languages=(code,)))] == [
         "pes"
     ]
 
@@ -68,7 +69,7 @@ def test_every_language_of_the_paper_has_its_file() -> None:
 
 
 def test_a_language_that_is_nowhere(data: Path) -> None:
-    parts = tatoeba.load(EvaluationFiles(str(data)), EvaluationOptions(languages=("br",)))
+    parts = tatoeba.load(EvaluationFiles(str(data)), EvaluateOptions(languages=("br",)))
     check_languages([(tatoeba.TASKS[0], parts)], ("br",))
     with pytest.raises(UsageError, match="--languages: de is in none"):
         check_languages([(tatoeba.TASKS[0], parts)], ("br", "de"))
@@ -77,7 +78,7 @@ def test_a_language_that_is_nowhere(data: Path) -> None:
 def test_broken_sets(data: Path) -> None:
     write(data / "v1/tatoeba.pes-eng.eng", ["one"])
     with pytest.raises(InputError, match="differ in lines"):
-        tatoeba.load(EvaluationFiles(str(data)), EvaluationOptions())
+        tatoeba.load(EvaluationFiles(str(data)), EvaluateOptions())
     (data / "v1/tatoeba.pes-eng.eng").unlink()
     with pytest.raises(InputError, match=r"its translations .* are missing"):
-        tatoeba.load(EvaluationFiles(str(data)), EvaluationOptions())
+        tatoeba.load(EvaluationFiles(str(data)), EvaluateOptions())

@@ -10,7 +10,8 @@ from tests.trainer.evaluate.conftest import sentences, write
 from tests.trainer.pairs import WORDS
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
-from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
+from wikianchor.trainer.evaluate.options import EvaluateOptions
+from wikianchor.trainer.evaluate.task import SentenceVectors
 from wikianchor.trainer.evaluate.tasks import transfer
 from wikianchor.trainer.models.encoder import Encoder
 
@@ -40,14 +41,14 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_sets_that_are_whole_are_learnt(root: Path, tiny_model: Path) -> None:
-    parts = transfer.load(EvaluationFiles(str(root)), EvaluationOptions())
+    parts = transfer.load(EvaluationFiles(str(root)), EvaluateOptions())
     assert [(part.name, part.source.kept, part.source.broken) for part in parts] == [
         ("MR", 60, 0),
         ("SST2", 120, 0),
         ("TREC", 120, 2),
         ("MRPC", 120, 0),
     ]
-    rows = transfer.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions()).splits["test"]
+    rows = transfer.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluateOptions()).splits["test"]
     actual = {row["hf_subset"]: row["main_score"] for row in rows}
     assert min(actual.values()) > 0.9
     assert [len(row["accuracy_by_fold"]) for row in rows] == [10, 1, 1, 1]
@@ -66,7 +67,7 @@ def test_sets_that_are_whole_are_learnt(root: Path, tiny_model: Path) -> None:
 def test_sets_that_cannot_be_learnt(root: Path, name: str, lines: list[str], said: str) -> None:
     write(root / name, lines)
     with pytest.raises(InputError, match=said):
-        transfer.load(EvaluationFiles(str(root)), EvaluationOptions())
+        transfer.load(EvaluationFiles(str(root)), EvaluateOptions())
 
 
 def test_nothing_is_learnt_from_noise() -> None:
@@ -81,7 +82,7 @@ def test_nothing_is_learnt_from_noise() -> None:
 
 def test_pairs_are_the_same_in_both_orders(tiny_model: Path) -> None:
     vectors = SentenceVectors(Encoder.load(str(tiny_model)))
-    options = EvaluationOptions(normalize=True)
+    options = EvaluateOptions(normalize=True)
     forth = transfer.Classification("x", SetSource(), ["kana lona"], ["mina"], ["1"], ["all"])
     back = transfer.Classification("x", SetSource(), ["mina"], ["kana lona"], ["1"], ["all"])
     assert transfer.features(forth, vectors, options).shape == (1, 64)
