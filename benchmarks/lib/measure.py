@@ -125,7 +125,8 @@ def job(stage: str, output: Path, *flags: str | Path) -> float:
 
 
 def apart(function: Callable[..., T], *arguments: Any) -> T:
-    """Return what a function returns in a new process: a child's peak memory begins with that of this process."""
+    """Return what a function returns in a new process, so that this one stays small: a child's peak memory begins with
+    that of its parent."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as processes:
         return processes.submit(function, *arguments).result()
 

@@ -87,7 +87,7 @@ def test_a_mistake_in_the_trainers_flags_is_told_without_torch(words: list[str])
 @pytest.mark.parametrize(
     ("words", "extra"),
     [
-        (["train", "ease", "--data=x"], "train"),
+        (["train", "ease", "--data=x", "--model=y", "--output=z"], "train"),
         (["evaluate", "--model=x", f"--sts={__file__}"], "train,eval"),
         (["mteb", "--data=x", "--output=y"], "mteb"),
         (["papers", "tables", "table1", "--data=x", "--output=y", "--evaluation=z"], "train,eval"),

@@ -493,7 +493,7 @@ wikianchor build --dumps=dumps --output=new --candidates=x
 trainer mboe --data=none.jsonl --mentions=out/mentions --model=/nowhere --output=new
   1 none.jsonl: no such file: documents are lines of JSON with text, label, language and split
 trainer simcse --data=out/pairs --model=models/toy/model --output=new --softmax_size=1
-  2 --softmax_size=1: there is nothing to tell a sentence from
+  2 --softmax_size=1: must be 2 or more
 trainer ease --data=out/pairs --new=tiny --model=models/toy/model --output=new
   2 --new=tiny and --model=models/toy/model: give one
 trainer ease --data=out/pairs --new=tiny --output=new --quota=x --language_temperature=0.5

@@ -116,7 +116,7 @@ def test_the_command_line() -> None:
         ({"model": "m", "output": "o"}, "--data is missing"),
         (PLACES, "--model is missing"),
         (PLACES | {"preset": "simcse-bert"}, "is for simcse"),
-        (PLACES | {"model": "m", "softmax_size": 1}, "nothing to tell a sentence from"),
+        (PLACES | {"model": "m", "softmax_size": 1}, "--softmax_size=1: must be 2 or more"),
         (PLACES | {"model": "m", "new": "tiny"}, "--new=tiny and --model=m: give one"),
         (PLACES | {"model": "m", "quota": "5", "language_temperature": 0.5}, "give one"),
         (PLACES | {"model": "m", "language_temperature": 1.5}, "between 0 and 1"),
