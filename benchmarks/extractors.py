@@ -25,7 +25,7 @@ from typing import Any
 
 from lib import mediawiki, slices, tools
 from lib.measure import fresh, job, report, run, run_parts, table
-from lib.mediawiki import SAME, Dump, Rendered, rows_of
+from lib.mediawiki import SAME, Dump, Rendered, add_agreement, rates, rows_of
 from lib.tools import Article
 
 from wikianchor.pipelines.commands.extract.command import shown_page
@@ -107,12 +107,9 @@ def agreement(truth: Truth, articles: list[Article]) -> list[object]:
         article = by_title.get(title, Article(title, "", []))
         links = mediawiki.links_of({"title": title, "links": article.links})
         words = [Counter(_WORD.findall(text)) for text in (" ".join(answer["blocks"]), article.text)]
-        sides = {"links": (_folded(mediawiki.links_of(answer)), _folded(links)), "words": words}
-        for kind, (theirs, mine) in sides.items():
-            for side, counts in {"theirs": theirs, "ours": mine, "both": theirs & mine}.items():
-                total[f"{kind} {side}"] += counts.total()
-    shares = ((f"{kind} both", f"{kind} {side}") for kind in ("links", "words") for side in ("theirs", "ours"))
-    return [f"{total[both] / max(1, total[side]):.3f}" for both, side in shares]
+        add_agreement(total, "links", _folded(mediawiki.links_of(answer)), _folded(links))
+        add_agreement(total, "words", *words)
+    return [f"{rate:.3f}" for rate in rates(total, "links", "words")]
 
 
 def _folded(links: Counter[tuple[str, str]]) -> Counter[Any]:

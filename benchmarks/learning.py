@@ -36,6 +36,7 @@ import torch
 from lib import slices
 from lib.measure import report, run_parts, table
 from lib.training import LANGUAGES, minilm, read_config, real_pairs, write_dataset
+from scipy.stats import t as student
 
 from wikianchor.trainer import task
 from wikianchor.trainer.config import make
@@ -59,8 +60,6 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
     "ease-paper": {"entity_weight": 0.01, "entity_temperature": 10.0, "projection": "none"},
     "ease": {"entity_weight": 5.0, "entity_temperature": 0.05, "projection": "none"},
 }
-# Quantile 0.975 of Student's t by degrees of freedom.
-STUDENT = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31, 9: 2.26}
 
 
 @dataclass
@@ -102,9 +101,10 @@ def compare(arguments: Namespace) -> None:
 
 def interval(values: Sequence[float]) -> str:
     """Return the mean, and half the width of its 95 % interval by Student's t."""
-    student = STUDENT.get(len(values) - 1)
-    half = f" ± {student * stdev(values) / len(values) ** 0.5:.2f}" if student else ""
-    return f"{mean(values):.2f}{half}"
+    if len(values) == 1:
+        return f"{values[0]:.2f}"
+    half = student.ppf(0.975, len(values) - 1) * stdev(values) / len(values) ** 0.5
+    return f"{mean(values):.2f} ± {half:.2f}"
 
 
 def shared_entities(rows: pa.Table) -> pa.Table:

@@ -22,7 +22,7 @@ from typing import Any
 
 from lib import mediawiki, slices
 from lib.measure import job, report, run_parts, table
-from lib.mediawiki import REASONS, SAME, Dump, Rendered, rows_of
+from lib.mediawiki import REASONS, SAME, Dump, Rendered, add_agreement, rates, rows_of
 
 from tests.real_pages import articles
 from wikianchor.pipelines.commands.extract.command import shown_page
@@ -34,6 +34,7 @@ from wikianchor.pipelines.wikimedia.wikitext.parser_functions import FUNCTIONS
 
 # Wikis with fewer links than this are summed up in one row, unless they miss a target.
 SMALL = 1_000
+KINDS = ("links", "characters")
 LINKS, ALL_LINKS, CHARACTERS = 0.997, 0.999, 0.99
 
 
@@ -57,11 +58,8 @@ def compare(site: Site, pages: dict[str, str], truth: dict[str, Any]) -> Counter
     for title, answer in truth.items():
         text = pages[title].encode().translate(None, CONTROLS).decode()
         shown = shown_page(extractor.extract(text, title), title, "")
-        for kind, of, size in (("links", mediawiki.links_of, lambda _: 1), ("characters", blocks_of, len)):
-            theirs: Counter[Any] = of(answer)
-            ours: Counter[Any] = of(shown)
-            for side, counts in {"theirs": theirs, "ours": ours, "both": theirs & ours}.items():
-                total[f"{kind} {side}"] += sum(size(key) * number for key, number in counts.items())
+        add_agreement(total, "links", mediawiki.links_of(answer), mediawiki.links_of(shown))
+        add_agreement(total, "characters", blocks_of(answer), blocks_of(shown), size=len)
     return total
 
 
@@ -75,8 +73,8 @@ def rows(totals: dict[str, Counter[str]]) -> Iterator[list[object]]:
     small: Counter[str] = Counter()
     number = 0
     for wiki, total in sorted(totals.items(), key=lambda pair: -pair[1]["links theirs"]):
-        rates = _rates(total)
-        if total["links theirs"] >= SMALL or min(rates[:2]) < LINKS or min(rates[2:]) < CHARACTERS:
+        shares = rates(total, *KINDS)
+        if total["links theirs"] >= SMALL or min(shares[:2]) < LINKS or min(shares[2:]) < CHARACTERS:
             yield _row(wiki, total)
         else:
             small, number = small + total, number + 1
@@ -85,17 +83,8 @@ def rows(totals: dict[str, Counter[str]]) -> Iterator[list[object]]:
 
 
 def _row(name: str, total: Counter[str]) -> list[object]:
-    rates = [f"{rate:.4f}" for rate in _rates(total)]
-    return [name, total["pages"], total["links theirs"], *rates[:2], total["characters theirs"], *rates[2:]]
-
-
-def _rates(total: Counter[str]) -> list[float]:
-    """Return recall and precision of links, then of characters."""
-    return [
-        total[f"{kind} both"] / max(1, total[f"{kind} {side}"])
-        for kind in ("links", "characters")
-        for side in ("theirs", "ours")
-    ]
+    shares = [f"{rate:.4f}" for rate in rates(total, *KINDS)]
+    return [name, total["pages"], total["links theirs"], *shares[:2], total["characters theirs"], *shares[2:]]
 
 
 # ------------------------------------------------------------------------------------------------------------ templates

@@ -9,7 +9,7 @@ import re
 import subprocess
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -121,6 +121,19 @@ def links_of(page: Mapping[str, Any]) -> Counter[tuple[str, str]]:
         if target and target not in ("SELF", page["title"]) and not target.startswith(("#", "iw:")):
             links[target, fold(anchor)] += 1
     return links
+
+
+def add_agreement(
+    total: Counter[str], kind: str, theirs: Counter[Any], ours: Counter[Any], size: Callable[[Any], int] = lambda _: 1
+) -> None:
+    """Add to `total` how much of a kind MediaWiki has, we have, and both have, by the size of each key."""
+    for side, counts in {"theirs": theirs, "ours": ours, "both": theirs & ours}.items():
+        total[f"{kind} {side}"] += sum(size(key) * number for key, number in counts.items())
+
+
+def rates(total: Counter[str], *kinds: str) -> list[float]:
+    """Return recall and precision of each kind that `add_agreement` has added."""
+    return [total[f"{kind} both"] / max(1, total[f"{kind} {side}"]) for kind in kinds for side in ("theirs", "ours")]
 
 
 def fold(text: str) -> str:

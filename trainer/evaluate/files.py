@@ -48,6 +48,29 @@ class SetSource:
             {**self.files, **other.files}, self.rows + other.rows, self.blank + other.blank, self.broken + other.broken
         )
 
+    def usable(self, name: str, rows: Iterable[Sequence[str | None] | None]) -> list[list[str]]:
+        """Return the cells of the rows that have texts and a gold label; count all rows.
+
+        Args:
+            name: name of the set.
+            rows: texts and, last, the gold label; None for what cannot be parsed.
+
+        Raises:
+            InputError: no row can be used.
+        """
+        usable = []
+        for row in rows:
+            self.rows += 1
+            cells = ["" if cell is None else cell.strip() for cell in row or ()]
+            if row is None or row[-1] is None or not all(cells[:-1]):
+                self.broken += 1
+            elif not cells[-1]:
+                self.blank += 1
+            else:
+                usable.append(cells)
+        self.check(name)
+        return usable
+
     def check(self, name: str) -> None:
         """Raise InputError if no row can be used."""
         if self.kept <= 0:

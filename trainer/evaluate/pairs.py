@@ -66,20 +66,9 @@ def make_pairs(name: str, rows: Iterable[RawRow | None], source: SetSource) -> S
     Raises:
         InputError: no row can be used.
     """
-    kept: list[tuple[str, str, float]] = []
-    for row in rows:
-        source.rows += 1
-        if row is None or not row[0].strip() or not row[1].strip():
-            source.broken += 1
-        elif not row[2].strip():
-            source.blank += 1
-        elif math.isnan(gold := _number(row[2])):
-            source.broken += 1
-        else:
-            kept.append((row[0].strip(), row[1].strip(), gold))
-    source.check(name)
-    first, second, gold_scores = zip(*kept, strict=True)
-    return ScoredPairs(name, source, list(first), list(second), np.array(gold_scores, np.float64))
+    numeric = (row if row and not (row[2].strip() and math.isnan(_number(row[2]))) else None for row in rows)
+    first, second, gold = zip(*source.usable(name, numeric), strict=True)
+    return ScoredPairs(name, source, list(first), list(second), np.array([*map(float, gold)]))
 
 
 def concatenate(name: str, parts: Sequence[ScoredPairs]) -> ScoredPairs:

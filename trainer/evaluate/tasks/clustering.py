@@ -66,22 +66,11 @@ def make_labelled(name: str, rows: Iterable[tuple[str | None, str | None]], sour
     Raises:
         InputError: no row can be used, or all rows have the same label.
     """
-    texts: list[str] = []
-    names: list[str] = []
-    for text, label in rows:
-        source.rows += 1
-        if text is None or label is None or not text.strip():
-            source.broken += 1
-        elif not label.strip():
-            source.blank += 1
-        else:
-            texts.append(text.strip())
-            names.append(label.strip())
-    source.check(name)
+    texts, names = zip(*source.usable(name, rows), strict=True)
     numbers = {label: number for number, label in enumerate(dict.fromkeys(names))}
     if len(numbers) < 2:
         raise InputError(f"{', '.join(source.files)}: {name} has one label: there is nothing to cluster")
-    return Labelled(name, source, texts, [numbers[label] for label in names])
+    return Labelled(name, source, list(texts), [numbers[label] for label in names])
 
 
 # ---------------------------------------------------------------------------------------------------------- scoring
