@@ -93,14 +93,13 @@ def test_keys_without_a_coder_of_their_own_are_found() -> None:
 @pytest.mark.parametrize("device", ["", "cpu"])
 def test_only_the_step_with_the_model_gets_an_accelerator(device: str) -> None:
     from wikianchor.pipelines.japanese.negatives import graph as negatives
-    from wikianchor.pipelines.japanese.negatives.filler import Search
 
     if not has("torch"):
         pytest.skip("NO TORCH: pip install '.[t5]'")
     pipeline = beam.Pipeline("FnApiRunner", options=PipelineOptions(["--runner=DataflowRunner"]))
     config = NegativesOptions(corpus="corpus", model="model", output="gs://bucket/out", device=device)
     work = Workspace("gs://bucket/out", "gs://bucket/out", "beam")
-    negatives.build(pipeline, {}, work, config, [], Search(4), 10)
+    negatives.build(pipeline, {}, work, config, [], 10)
     proto = pipeline.to_runner_api()
     hinted = {
         one.unique_name.split("/")[0]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,11 +12,11 @@ from wikianchor.io.errors import InputError
 from wikianchor.pipelines.japanese.negatives.filler import (
     HoleFiller,
     Holes,
-    Search,
     banned_pieces,
     batches,
     load_filler,
 )
+from wikianchor.pipelines.japanese.negatives.options import NegativesOptions
 from wikianchor.schemas.sentinels import EOS, PAD, UNKNOWN, Vocabulary
 
 pytest.importorskip("sentencepiece", reason="NO SENTENCEPIECE: pip install '.[t5]'")
@@ -24,6 +25,10 @@ torch = pytest.importorskip("torch", reason="NO TORCH: pip install '.[t5]'")
 
 TEXT = "患者は発熱を訴えた。"
 ITEM = Holes(TEXT, ((0, 2), (3, 5)))
+
+
+def options(**given: Any) -> NegativesOptions:
+    return NegativesOptions(corpus="", output="", **{"model": "", **given})
 
 
 @pytest.fixture(scope="module")
@@ -54,12 +59,12 @@ def test_all_ranks_come_from_one_decode(vocabulary: Vocabulary) -> None:
         calls.append((len(sources), [list(max_pieces) for max_pieces in max_pieces_of_all]))
         return [[target(vocabulary, ["医師", f"頭痛{rank}"]) for rank in range(3)] for _ in sources]
 
-    filler = HoleFiller(vocabulary, generate, Search(beams=3))
+    filler = HoleFiller(vocabulary, generate, options(beams=3))
     assert filler.fill([ITEM, ITEM]) == [[["医師", f"頭痛{rank}"] for rank in range(3)]] * 2
     # Twice the pieces of what stood there, or two more.
     were = [len(vocabulary.encode(word, inside=True)) for word in ("患者", "発熱")]
     assert calls == [(2, [[max(2 * pieces, pieces + 2) for pieces in were]] * 2)]
-    short = HoleFiller(vocabulary, generate, Search(beams=3, hole_tokens=2))
+    short = HoleFiller(vocabulary, generate, options(beams=3, hole_tokens=2))
     short.fill([ITEM])
     assert calls[-1] == (1, [[2, 2]])
 
@@ -74,7 +79,7 @@ def test_one_hole_after_the_other_goes_on_in_what_came_out(vocabulary: Vocabular
         )
         return [[target(vocabulary, [word]) for word in ("薬局", "自宅")] for _ in sources]
 
-    ranked = HoleFiller(vocabulary, generate, Search(beams=2, each=True)).fill([ITEM])
+    ranked = HoleFiller(vocabulary, generate, options(beams=2, fill="each")).fill([ITEM])
     # The path of a rank takes that rank each time.
     assert ranked == [[["薬局", "薬局"], ["自宅", "自宅"]]]
     assert asked == ["[]は発熱を訴えた。", "薬局は[]を訴えた。", "自宅は[]を訴えた。"]
@@ -89,7 +94,7 @@ def test_a_batch_without_memory_is_halved_and_one_sentence_is_given_up(vocabular
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate")
         return [[target(vocabulary, ["医師", "頭痛"])] for _ in sources]
 
-    filler = HoleFiller(vocabulary, generate, Search(beams=1, batch_tokens=10_000))
+    filler = HoleFiller(vocabulary, generate, options(beams=1))
     long = Holes("患者は発熱を" + "訴えた。" * 40, ((0, 2), (3, 5)))
     fills = filler.fill([ITEM] * 4 + [long])
     assert fills == [[["医師", "頭痛"]]] * 4 + [None]
@@ -99,7 +104,7 @@ def test_a_batch_without_memory_is_halved_and_one_sentence_is_given_up(vocabular
         raise RuntimeError("shapes do not match")
 
     with pytest.raises(RuntimeError, match="shapes"):
-        HoleFiller(vocabulary, other, Search(beams=1)).fill([ITEM])
+        HoleFiller(vocabulary, other, options(beams=1)).fill([ITEM])
 
 
 def test_pieces_that_a_fill_is_not_made_of(vocabulary: Vocabulary) -> None:
@@ -117,7 +122,7 @@ def test_pieces_that_a_fill_is_not_made_of(vocabulary: Vocabulary) -> None:
 
 def test_a_t5_that_knows_nothing_fills_every_hole(tmp_path: Path) -> None:
     directory = write_t5(tmp_path)
-    filler = load_filler(str(directory), Search(beams=4, hole_tokens=3, device="cpu"))
+    filler = load_filler(options(model=str(directory), beams=4, hole_tokens=3, device="cpu"))
     items = [Holes(text, ((0, 2), (3, 5))) for text in TEXTS[:6]]
     fills = filler.fill(items)
     assert all(len(ranked or []) == 4 and all(None not in words for words in ranked or []) for ranked in fills)
@@ -126,7 +131,7 @@ def test_a_t5_that_knows_nothing_fills_every_hole(tmp_path: Path) -> None:
 
 
 def test_threads_that_share_a_model_do_not_disturb_each_other(tmp_path: Path) -> None:
-    filler = load_filler(str(write_t5(tmp_path / "t5")), Search(beams=4, hole_tokens=3, device="cpu"))
+    filler = load_filler(options(model=str(write_t5(tmp_path / "t5")), beams=4, hole_tokens=3, device="cpu"))
     item_batches = [[Holes(text, ((0, 1), (3, 5))) for text in TEXTS[first : first + 4]] for first in range(0, 24, 4)]
     alone = [filler.fill(batch) for batch in item_batches]
     with ThreadPoolExecutor(3) as threads:
@@ -135,4 +140,4 @@ def test_threads_that_share_a_model_do_not_disturb_each_other(tmp_path: Path) ->
 
 def test_no_model_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no T5 that can be read"):
-        load_filler(str(tmp_path), Search(1))
+        load_filler(options(model=str(tmp_path), beams=1))

@@ -11,15 +11,15 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.pipelines.japanese.negatives.fills import continues_noun, filled, is_noun_like
+from wikianchor.pipelines.japanese.negatives.options import NegativesOptions
 from wikianchor.pipelines.japanese.noun_phrases import is_sound, make_reader, may_begin, may_end, says_nothing
 from wikianchor.schemas.sentinels import EOS, PAD, UNKNOWN, Vocabulary
 
-# 32 sentences of 64 tokens with 20 beams.
+# Maximum of source tokens times beams in a batch: 32 sentences of 64 tokens with 20 beams.
 BATCH_TOKENS = 40_960
 HEARTBEAT_SECONDS = 10.0
 _NO_MEMORY = ("out of memory", "can't allocate memory")
@@ -30,25 +30,6 @@ class Holes(NamedTuple):
 
     text: str
     spans: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True)
-class Search:
-    """The options of the search.
-
-    Attributes:
-        beams: beam width, and maximum number of candidates of a text.
-        each: fill one hole after the other, separately for each rank, instead of all holes in one search.
-        hole_tokens: maximum number of tokens in a hole.
-        device: PyTorch's name of it; "" for cuda if available, else cpu.
-        batch_tokens: maximum of source tokens times beams in a batch.
-    """
-
-    beams: int
-    each: bool = False
-    hole_tokens: int = 15
-    device: str = ""
-    batch_tokens: int = BATCH_TOKENS
 
 
 # Returns the targets of each source, by rank, given the sources and the maximum number of pieces of each of their
@@ -63,11 +44,11 @@ class HoleFiller:
     Args:
         vocabulary: the model's vocabulary.
         generate: the beam search of the model.
-        search: its options.
+        options: `beams`, `fill` and `hole_tokens` are used.
     """
 
-    def __init__(self, vocabulary: Vocabulary, generate: Generate, search: Search) -> None:
-        self.vocabulary, self.search, self._generate = vocabulary, search, generate
+    def __init__(self, vocabulary: Vocabulary, generate: Generate, options: NegativesOptions) -> None:
+        self.vocabulary, self._options, self._generate = vocabulary, options, generate
 
     @property
     def most_holes(self) -> int:
@@ -76,12 +57,12 @@ class HoleFiller:
 
     def fill(self, items: Sequence[Holes]) -> list[Ranked | None]:
         """Return for each text the fills of its holes, by rank; None for a text that alone needs too much memory."""
-        return self._each(items) if self.search.each else self._at_once(items)
+        return self._each(items) if self._options.fill == "each" else self._at_once(items)
 
     def _at_once(self, items: Sequence[Holes]) -> list[Ranked | None]:
         sources = [self.vocabulary.with_holes(item.text, item.spans) for item in items]
         max_pieces = [self._max_pieces(item) for item in items]
-        tokens = self.search.batch_tokens // self.search.beams
+        tokens = BATCH_TOKENS // self._options.beams
         fills: list[Ranked | None] = [None] * len(items)
         done, next_log = 0, time.monotonic() + HEARTBEAT_SECONDS
         target_lengths = [sum(pieces) + len(pieces) for pieces in max_pieces]
@@ -100,14 +81,14 @@ class HoleFiller:
     def _max_pieces(self, item: Holes) -> list[int]:
         """Return the maximum number of pieces of each hole."""
         originals = [len(self.vocabulary.encode(item.text[start:end], inside=True)) for start, end in item.spans]
-        return [min(self.search.hole_tokens, max(2 * pieces, pieces + 2)) for pieces in originals]
+        return [min(self._options.hole_tokens, max(2 * pieces, pieces + 2)) for pieces in originals]
 
     def _each(self, items: Sequence[Holes]) -> list[Ranked | None]:
         """Fill the first hole of all texts, then the second hole of the results, and so on.
 
         Rank r of the result has the fill of rank r in each step, as in the released code of SDJC.
         """
-        ranks = self.search.beams
+        ranks = self._options.beams
         paths: list[list[list[str | None]] | None] = [[[] for _ in range(ranks)] for _ in items]
         for step in range(max((len(item.spans) for item in items), default=0)):
             requests: dict[Holes, list[tuple[int, int]]] = {}
@@ -183,8 +164,8 @@ def _free() -> None:
         torch.cuda.empty_cache()
 
 
-def load_filler(directory: str, search: Search) -> HoleFiller:
-    """Load a T5.
+def load_filler(options: NegativesOptions) -> HoleFiller:
+    """Load the T5 that `--model` names.
 
     Raises:
         InputError: the directory has no T5 with a sentencepiece vocabulary.
@@ -196,23 +177,22 @@ def load_filler(directory: str, search: Search) -> HoleFiller:
         from transformers import logging as transformers_logging
         from transformers.activations import NewGELUActivation
 
-        from wikianchor.pipelines.japanese.negatives.beam_search import Alphabet, Decoder
-        from wikianchor.pipelines.japanese.negatives.beam_search import search as beam_search
+        from wikianchor.pipelines.japanese.negatives.beam_search import Alphabet, Decoder, search
     except ImportError as error:
         raise UsageError(f"--model needs its packages ({error}): pip install 'wikianchor[t5]'") from error
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
-    device = torch.device(search.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    device = torch.device(options.device or ("cuda" if torch.cuda.is_available() else "cpu"))
     kind = torch.bfloat16 if device.type == "cuda" else torch.float32
     try:
-        vocabulary = Vocabulary.read(directory)
-        model = T5ForConditionalGeneration.from_pretrained(directory, dtype=kind).to(device).eval()
+        vocabulary = Vocabulary.read(options.model)
+        model = T5ForConditionalGeneration.from_pretrained(options.model, dtype=kind).to(device).eval()
     except Exception as error:
         # transformers and sentencepiece raise many types of errors for files that are no model.
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InputError(f"--model={directory}: no T5 that can be read ({reason}): wikianchor train t5") from error
+        raise InputError(f"--model={options.model}: no T5 that can be read ({reason}): wikianchor train t5") from error
     if vocabulary.size > int(model.config.vocab_size):
-        raise InputError(f"--model={directory}: {vocabulary.size} ids, and {model.config.vocab_size} vectors")
+        raise InputError(f"--model={options.model}: {vocabulary.size} ids, and {model.config.vocab_size} vectors")
 
     # The same function as one kernel instead of eight.
     for module in list(model.modules()):
@@ -225,9 +205,9 @@ def load_filler(directory: str, search: Search) -> HoleFiller:
     def generate(sources: Sequence[Sequence[int]], max_pieces: Sequence[Sequence[int]]) -> list[list[list[int]]]:
         # A decoder has the state of its batch, and threads of a worker share the model: so each batch gets a copy.
         with torch.inference_mode():
-            return beam_search(copy(decoder), alphabet, sources, max_pieces, search.beams)
+            return search(copy(decoder), alphabet, sources, max_pieces, options.beams)
 
-    return HoleFiller(vocabulary, generate, search)
+    return HoleFiller(vocabulary, generate, options)
 
 
 def banned_pieces(vocabulary: Vocabulary) -> Any:

@@ -23,7 +23,7 @@ from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine import dataflow
 from wikianchor.pipelines.engine.runner import runner_of
 from wikianchor.pipelines.engine.stage import Stage, commit_dataset, run_stage
-from wikianchor.pipelines.japanese.negatives.filler import Search, load_filler
+from wikianchor.pipelines.japanese.negatives.filler import load_filler
 from wikianchor.pipelines.japanese.negatives.options import NegativesOptions
 from wikianchor.pipelines.japanese.noun_phrases import make_reader
 from wikianchor.schemas import corpus, sentinels
@@ -36,11 +36,10 @@ def run(config: NegativesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     for dataset in datasets:
         if config.spans not in ("nouns", "nouns_names") and dataset.manifest["options"]["parser"] != "ginza":
             raise UsageError(f"--spans={config.spans} needs trees: {dataset.directory} was made with --parser=sudachi")
-    search = Search(config.beams, config.fill == "each", config.hole_tokens, config.device)
     check_model(config.model)
     # A model that cannot be read, a package that is not there, are found now, not on a worker.
     make_reader()
-    most_holes = load_filler(config.model, search).most_holes
+    most_holes = load_filler(config).most_holes
     model = {"model": os.path.basename(config.model.rstrip("/")), "sha1": model_digests(config.model)}
     stage = Stage(
         dataset="negatives",
@@ -48,7 +47,7 @@ def run(config: NegativesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
         output=config.output,
         inputs=[*input_records(datasets), model],
         options=recorded(config),
-        build=partial(build, config=config, datasets=datasets, search=search, most_holes=most_holes),
+        build=partial(build, config=config, datasets=datasets, most_holes=most_holes),
     )
     return run_stage(stage, beam_args)
 
@@ -80,7 +79,6 @@ def build(
     work: Workspace,
     config: NegativesOptions,
     datasets: Sequence[Dataset],
-    search: Search,
     most_holes: int,
 ) -> None:
     """Add the graph to a pipeline."""
@@ -91,7 +89,7 @@ def build(
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
     from wikianchor.pipelines.japanese.negatives import steps
 
-    fill = RunInference(steps.FillerHandler(config.model, search))
+    fill = RunInference(steps.FillerHandler(config))
     if dataflow.is_dataflow(runner_of(pipeline.options)) and config.device != "cpu":
         fill = fill.with_resource_hints(accelerator=dataflow.ACCELERATOR)
     write = RunStep(steps.WriteShard(config, work), work, steps.STEP, key=lambda result: order_of(result.example))

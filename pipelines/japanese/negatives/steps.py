@@ -24,7 +24,7 @@ from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.resume import CachedStep, order_of
 from wikianchor.pipelines.engine.stage import counts_by_kind
 from wikianchor.pipelines.engine.step_errors import mark_errors
-from wikianchor.pipelines.japanese.negatives.filler import HoleFiller, Holes, Ranked, Search, load_filler
+from wikianchor.pipelines.japanese.negatives.filler import HoleFiller, Holes, Ranked, load_filler
 from wikianchor.pipelines.japanese.negatives.fills import Spans, chosen_spans, keep
 from wikianchor.pipelines.japanese.negatives.options import NegativesOptions
 from wikianchor.pipelines.japanese.noun_phrases import Read, are_noun_spans, make_reader
@@ -111,18 +111,13 @@ def spans_of(row: Mapping[str, Any], rule: str, counts: Counter[str]) -> list[tu
 
 
 class FillerHandler(ModelHandler[ShardTexts, PredictionResult, HoleFiller]):
-    """The model handler of RunInference for our T5. Beam's handlers cannot be imported with transformers 5.
+    """The model handler of RunInference for our T5. Beam's handlers cannot be imported with transformers 5."""
 
-    Args:
-        directory: the model.
-        search: the options of the beam search.
-    """
-
-    def __init__(self, directory: str, search: Search) -> None:
-        self._directory, self._search = directory, search
+    def __init__(self, options: NegativesOptions) -> None:
+        self._options = options
 
     def load_model(self) -> HoleFiller:
-        return load_filler(self._directory, self._search)
+        return load_filler(self._options)
 
     def run_inference(
         self, batch: Sequence[ShardTexts], model: HoleFiller, inference_args: Mapping[str, Any] | None = None
