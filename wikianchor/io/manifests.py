@@ -56,7 +56,7 @@ def reread(read: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, 
     """Decorator of a function of the directory of a dataset: `read_dataset` calls it, without a slash at the end."""
 
     @functools.wraps(read)
-    def call(path: str, *arguments: P.args, **named: P.kwargs) -> T:
+    def call(path: str, /, *arguments: P.args, **named: P.kwargs) -> T:
         directory = path.rstrip("/")
         return read_dataset(lambda: read(directory, *arguments, **named), directory)
 
