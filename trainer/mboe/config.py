@@ -21,7 +21,7 @@ from wikianchor.trainer.option_groups import (
 )
 from wikianchor.trainer.presets import MBOE_PRESETS
 
-ENTITIES = ("detected", "linker", "oracle", "none")
+ENTITIES = ("detected", "oracle", "none")
 ATTENTIONS = ("both", "cosine", "commonness", "none")
 COMBINATIONS = ("sum", "concatenation")
 
@@ -59,11 +59,10 @@ class Bagging:
 
     entities: str = option(
         "detected",
-        help="source of the entities: names found by the dictionary, an entity linker's file, what the documents say "
-        "themselves, or none: the plain classifier",
+        help="source of the entities: names found by the dictionary, `entities` of the documents, or none: the "
+        "plain classifier",
         choices=ENTITIES,
     )
-    links: str = option("", metavar="FILE", help='for linker: lines of {"id", "entities": [item, ...]}')
     max_entities: int = option(
         512, help="largest number of items of a document, the most frequent first; not stated", check=at_least(1)
     )
@@ -151,8 +150,6 @@ class MboeConfig(Report, Machine, Updates, Classifier, Titles, EntityVectors, Ba
                 raise UsageError(f"--{name} is missing")
         if self.entities == "detected" and not self.mentions:
             raise UsageError("--mentions is missing: --entities=detected needs a dictionary")
-        if self.entities == "linker" and not self.links:
-            raise UsageError("--links is missing: --entities=linker needs the linker's file")
         return dataclasses.replace(self, cache=self.cache or cache_directory())
 
 

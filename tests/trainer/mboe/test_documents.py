@@ -15,7 +15,6 @@ from tests.trainer.mboe.mentions import write_interlanguage, write_sitelinks
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.data import named_vectors
 from wikianchor.trainer.data.named_vectors import read_titles
-from wikianchor.trainer.mboe.bags import read_links
 from wikianchor.trainer.mboe.documents import DocumentSet, read_documents
 
 
@@ -147,13 +146,3 @@ def test_json_lines_that_are_none(tmp_path: Path) -> None:
         file.write_bytes(text)
         with pytest.raises(InputError, match=message):
             read_documents(str(tmp_path), "en")
-
-
-def test_links_of_another_linker(tmp_path: Path) -> None:
-    file = tmp_path / "links.jsonl"
-    file.write_text('{"id": 7, "entities": [3, "5"]}\n')
-    assert read_links(str(file)) == {"7": [3, 5]}
-    for line in ("5", "{}", '{"id": 1, "entities": ["Q5"]}', "[" * 100_000):
-        file.write_text(line)
-        with pytest.raises(InputError, match="line 1: not an object with `id` and `entities`"):
-            read_links(str(file))

@@ -139,13 +139,6 @@ def test_vectors_from_a_file_and_titles_in_the_report(run: Run, tmp_path: Path) 
     assert "Q4" not in said
 
 
-def test_a_linkers_file(run: Run, toy: tuple[Path, Path], tmp_path: Path) -> None:
-    rows = [json.loads(line) for line in toy[0].read_text().splitlines()]
-    links = tmp_path / "links.jsonl"
-    links.write_text("".join(json.dumps({"id": row["id"], "entities": row["entities"]}) + "\n" for row in rows))
-    assert run(entities="linker", links=links)["seeds"]["42"]["de"] >= 0.9
-
-
 def test_documents_without_entities(run: Run, toy: tuple[Path, Path], tmp_path: Path) -> None:
     rows = [json.loads(line) for line in toy[0].read_text().splitlines()]
     data = tmp_path / "some.jsonl"
@@ -164,7 +157,6 @@ def test_documents_without_entities(run: Run, toy: tuple[Path, Path], tmp_path: 
     ("more", "status", "message"),
     [
         ({"mentions": ""}, 2, "--mentions is missing: --entities=detected needs a dictionary"),
-        ({"entities": "linker"}, 2, "--links is missing"),
         ({"detection_rate": "0,2"}, 2, "--detection_rate=0,2: must be between 0 and 1"),
         ({"detection_rate": "x"}, 2, "must be numbers with commas between"),
         ({"epochs": 0}, 2, "--epochs=0: must be 1 or more"),
