@@ -138,41 +138,6 @@ def _mean_text(values: Sequence[float]) -> str:
     return f"{100 * mean:.1f}" if math.isnan(half_width) else f"{100 * mean:.1f} ± {100 * half_width:.1f}"
 
 
-def correlation_table(
-    scores: SeedScores, source: str, sizes: Mapping[str, float], other: SeedScores, metric: str
-) -> str:
-    """Return how the gain of each target language goes with its number of entities, as table 3.8 of the thesis; or "".
-
-    The gain is relative to the other run, in per cent. Pearson's correlation needs three target languages.
-
-    Args:
-        scores: this run's scores.
-        source: language of the training documents.
-        sizes: mean number of entities of a document, by language.
-        other: scores of the run without entities.
-        metric: name of the score.
-    """
-    seeds = sorted(set(scores) & set(other))
-    gains: dict[str, float] = {}
-    for name in sorted(next(iter(scores.values()))) if seeds else ():
-        before = float(np.mean([other[seed].get(name, math.nan) for seed in seeds]))
-        after = float(np.mean([scores[seed][name] for seed in seeds]))
-        # NaN and 0 have no relative gain.
-        if name != source and before > 0 and not math.isnan(after):
-            gains[name] = 100 * (after - before) / before
-    if len(gains) < 3:
-        return ""
-    counts = [sizes[name] for name in gains]
-    constant = np.ptp(counts) == 0 or np.ptp(list(gains.values())) == 0
-    r = math.nan if constant else float(np.corrcoef(counts, list(gains.values()))[0, 1])
-    pearson = "" if math.isnan(r) else f"{r:.2f}"
-    rows = [
-        ["entities of a document", *(f"{count:.1f}" for count in counts), ""],
-        ["gain, %", *(f"{gain:.1f}" for gain in gains.values()), pearson],
-    ]
-    return f"Relative gain in {metric} over the other run\n\n{markdown_table(['', *gains, 'Pearson'], rows)}\n"
-
-
 def curve_table(by_rate: Mapping[float, SeedScores], source: str, metric: str) -> str:
     """Return the scores at each detection rate, by language and as the mean of the target languages."""
     first = next(iter(next(iter(by_rate.values())).values()))

@@ -272,10 +272,6 @@ def run(config: MboeConfig) -> str:
         scores = by_rate[max(by_rate)]
         sizes = {key[1]: report.mean_size(bags) for key, bags in prepared.bags.items() if key[0] == "test"}
         table = report.score_table(scores, config.language, metric, sizes, other)
-        if other is not None and (
-            correlation := report.correlation_table(scores, config.language, sizes, other, metric)
-        ):
-            table += f"\n{correlation}"
         write_text(f"{config.output}/scores.md", table)
         _write_json(f"{config.output}/scores.json", {"metric": metric, "seeds": scores, "entities": sizes})
         if len(by_rate) > 1:
