@@ -106,9 +106,9 @@ def agreement(truth: Truth, articles: list[Article]) -> list[object]:
     for title, answer in truth.items():
         article = by_title.get(title, Article(title, "", []))
         links = mediawiki.links_of({"title": title, "links": article.links})
-        words = [Counter(_WORD.findall(text)) for text in (" ".join(answer["blocks"]), article.text)]
+        theirs, ours = (Counter(_WORD.findall(text)) for text in (" ".join(answer["blocks"]), article.text))
         add_agreement(total, "links", _folded(mediawiki.links_of(answer)), _folded(links))
-        add_agreement(total, "words", *words)
+        add_agreement(total, "words", theirs, ours)
     return [f"{rate:.3f}" for rate in rates(total, "links", "words")]
 
 
