@@ -192,7 +192,7 @@ COMMANDS = {
 TRAINER = {
     "train": "a dataset -> a model: EASE, SimCSE, SDJC, T5, M-BoE (needs the extra train)",
     "evaluate": "models -> their scores: STS, clustering, retrieval and more (needs the extras train and eval)",
-    "papers": "the papers' tables and figures, and the Japanese STS benchmark (needs the extras train and eval)",
+    "papers": "the papers' tables (needs the extras train and eval)",
     "vectors": "vectors of entities from files of wikipedia2vec and others, or from labels (needs the extra train)",
     "detect": "documents -> the entities that they may speak of, by a dataset of mentions",
     "mteb": "MewsC-16 -> its statistics and the scores of models by mteb (needs the extra mteb)",
