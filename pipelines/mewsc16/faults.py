@@ -26,7 +26,7 @@ _OPENING = "\"'“„«*: "
 _CUT_WORDS = 12
 _SHORT_WORDS = 5
 # A number that is no ordinal.
-_NUMBERED = re.compile(r"\b(?:nr|no|n[°º]|č|núm|num|numer|nummer|číslo|número|№)\.?\s?\d+\.$", re.IGNORECASE)
+_NUMBERED = re.compile(r"\b(?:nr|no|n[°º]|č|núm|num|numer|nummer|číslo|número|tv[np]?|№)\.?\s?\d+\.$", re.IGNORECASE)
 
 
 class FaultFinder:

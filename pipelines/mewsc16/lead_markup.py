@@ -39,6 +39,8 @@ _PICTURE = re.compile(r"\.(?:jpe?g|png|svg|gif|tiff?|webm|og[gv])\b", re.IGNOREC
 _PROSE_END = re.compile(r"[.!?؟。！？…][\"'”»」)\]]*\s*(?:<ref[^<>]*>.*?</ref>|<ref[^<>]*/>)?\s*$", re.DOTALL)
 # A number, a full stop and a footnote: the number is no ordinal.
 _NOTED_NUMBER = re.compile(r"(?<=\d)\.(?:<ref[^<>]{0,200}(?:/>|>[^<]{0,500}</ref>)){1,9}[ \t]+(?=[^\W\d_])")
+# The dash before what somebody says, at the start of a paragraph, unless a list goes on in the next line.
+_SPOKEN = re.compile(r"(?:\A|(?<=\n\n))[-–—][ \t]+(?=[^\W\d_][^\n]*[.!?])(?![^\n]*\n[-–—*])")
 # Words, or characters in scripts without spaces, of the shortest argument that may be a lead.
 _PROSE_WORDS = 6
 _PROSE_CHARACTERS = 20
@@ -71,7 +73,7 @@ class LeadMarkup:
     def prepare(self, text: str) -> str:
         """Return wikitext without captions in boxes, and with leads in templates shown or marked with LEAD_LOST."""
         head, rest = text[:_WINDOW], text[_WINDOW:]
-        head = self._without_captions(_INVISIBLE_START.sub("", head))
+        head = _SPOKEN.sub("", self._without_captions(_INVISIBLE_START.sub("", head)))
         if "<ref" in head:
             head = _NOTED_NUMBER.sub(".\n\n", head)
         return (self._show_leads(head) if "{{" in head else head) + rest

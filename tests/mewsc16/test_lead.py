@@ -58,6 +58,16 @@ LEADS = [
     ("ru", "МОСКВА, 3 мая — РИА Новости. Мэр говорил вчера о снеге. Да.", "Мэр говорил вчера о снеге."),
     ("de", "Nebra – Feuerwehr und Polizei suchten im Schnee. Ja.", "Feuerwehr und Polizei suchten im Schnee."),
     ("sv", "Norge – Finland slutade i går utan mål. Ja.", "Norge – Finland slutade i går utan mål."),
+    ("pl", "Złote Dzioby – Nagrody wręczono wczoraj. Tak.", "Złote Dzioby – Nagrody wręczono wczoraj."),
+    ("pl", "'''Maja Lis''' - Polka zdobyła wczoraj medal. Tak.", "Maja Lis - Polka zdobyła wczoraj medal."),
+    ("pl", "Warszawa: Minister mówił wczoraj o śniegu. Tak.", "Minister mówił wczoraj o śniegu."),
+    ("pl", "'''Nowy Sącz''' – W nocy spadł tu pierwszy śnieg. Tak.", "W nocy spadł tu pierwszy śnieg."),
+    ("pl", "Most otwarto ponownie w 2007 r. 13 września pojechał tramwaj.", "Most otwarto ponownie w 2007 r."),
+    ("pl", "Trasa ma w tym roku 400 km. 24 marca zaczyna się wyścig.", "Trasa ma w tym roku 400 km."),
+    ("pl", "Mecz pokazała wczoraj stacja TV 4. Piąta bramka padła później.", "Mecz pokazała wczoraj stacja TV 4."),
+    ("pl", "- Nie będzie śniegu - powiedział król. Tak.", "Nie będzie śniegu - powiedział król."),
+    ("pl", "'''3 maja'''\n\n– Nie będzie śniegu – powiedział król. Tak.", "Nie będzie śniegu – powiedział król."),
+    ("pl", "- Będzie śnieg.\n- Będzie deszcz.\n\nKról mówił wczoraj o śniegu. Tak.", "Król mówił wczoraj o śniegu."),
 ]  # fmt: skip
 WHOLE = {
     0: "The king met the U.S. president.",
