@@ -31,8 +31,8 @@ _LINK = re.compile(r"\[\[([^\]|#]+)(?:#([^\]|]*))?(?:\|([^\]]*))?\]\]")
 
 @dataclass(frozen=True)
 class Page:
-    """A page as a test writes it. Sentences and fragments, which are list items, hold links as
-    [[Target#fragment|label]]; `links` are those elsewhere."""
+    """A page as a test writes it. Sentences and fragments hold links as [[Target#fragment|label]]; `links` are
+    those elsewhere. Fragments are list items, or cells of tables if they begin with "| "."""
 
     title: str
     sentences: Sequence[str] = ()
@@ -95,7 +95,14 @@ def sentence_rows(wiki: str, pages: Iterable[Page]) -> list[dict[str, Any]]:
 def fragment_rows(wiki: str, pages: Iterable[Page]) -> list[dict[str, Any]]:
     """Return rows of `fragments`; pages have ids."""
     rows = sentence_rows(wiki, [replace(page, sentences=page.fragments) for page in pages])
-    return [{**row, "region": "list", "sentence_index": 1000 + row["sentence_index"]} for row in rows]
+    return [
+        {
+            **row,
+            "region": "table" if row["text"].startswith("| ") else "list",
+            "sentence_index": 1000 + row["sentence_index"],
+        }
+        for row in rows
+    ]
 
 
 def title_rows(wiki: str, pages: Iterable[Page]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ the sums of the rows of its groups. Item 0 is that of links whose target has no 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -42,9 +43,11 @@ REASONS = (
     "meta_item",
     "too_long",
     "gap",
+    "number",
 )
 REASON = {name: number for number, name in enumerate(REASONS)}
 ANCHOR, TITLE, REDIRECT = 1, 2, 4
+_TABLE = FRAGMENT_REGIONS.index("table")
 # Code points of the sentences in a portion: of the powers from 2**15 to 2**21 this takes the least time.
 PORTION = 1 << 19
 # Names of a shard, by key: the folded surface by which names are found.
@@ -227,7 +230,12 @@ def count_anchors(
         missing = np.append(0, np.cumsum(raw == ord(MISSING)))
         has_gap = missing[starts[1:]] > missing[starts[:-1]]
         link_reasons[has_gap] = REASON["gap"]
-        fits &= ~has_gap
+        in_table = np.flatnonzero(portion.regions == _TABLE)
+        is_number = np.zeros(len(fits), np.bool_)
+        is_number[in_table] = ~_has_letters(raw, starts, in_table)
+        is_number &= fits & ~has_gap & (link_reasons == REASON["kept"])
+        link_reasons[is_number] = REASON["number"]
+        fits &= ~(has_gap | is_number)
         np.add.at(reasons, (portion.regions, link_reasons), 1)
         begin, end = starts[:-1][fits], starts[1:][fits] - 1
         keys, names = Sums(text.points).of(first[fits], last[fits]), Sums(raw).of(begin, end)
@@ -242,6 +250,18 @@ def count_anchors(
         dict(zip(REASONS, reasons.sum(axis=0).tolist(), strict=True)),
         dict(zip(FRAGMENT_REGIONS, reasons[:, REASON["kept"]].tolist(), strict=True)),
     )
+
+
+def _has_letters(text: npt.NDArray[np.uint32], starts: Ints, links: Ints) -> npt.NDArray[np.bool_]:
+    """Return for each of some ranges of a text, as of `_concatenated`, whether a letter is in it."""
+    ranges, offsets = _concatenated(text, starts[links], starts[links + 1] - 1)
+    points, point = np.unique(ranges, return_inverse=True)
+    letters = np.fromiter(
+        (unicodedata.category(chr(code))[0] == "L" for code in points.tolist()), np.bool_, len(points)
+    )
+    before = np.append(0, np.cumsum(letters[point]))
+    has_letters: npt.NDArray[np.bool_] = before[offsets[1:]] > before[offsets[:-1]]
+    return has_letters
 
 
 def _count(keys: Hashes, surfaces: Hashes, items: Ints, pages: Ints) -> pa.Table:

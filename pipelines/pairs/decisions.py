@@ -7,7 +7,7 @@ Each link ends in exactly one of `BUCKETS`, which the ledger counts. The rules f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wikianchor.pipelines.arrays.hashing import Hashes, below, hash_string, hash_strings, mix, mix_hashes
-from wikianchor.pipelines.arrays.tables import find
-from wikianchor.pipelines.pairs.entity_table import ABSENT, META, NONE, ROUTES, EntityIds
+from wikianchor.pipelines.arrays.hashing import Hashes, below, hash_string, mix, mix_hashes
+from wikianchor.pipelines.arrays.tables import changes, find
+from wikianchor.pipelines.pairs.entity_table import ABSENT, EXCLUDED, META, NONE, ROUTES, EntityIds
+from wikianchor.pipelines.pairs.named_entities import NameSearch
 from wikianchor.pipelines.pairs.negatives import Draws, draw_from_fixed, draw_negatives
 from wikianchor.pipelines.pairs.page_links import PageLinks
 from wikianchor.pipelines.pairs.splits import NO_SPLIT, Split
@@ -48,12 +49,14 @@ BUCKETS = (
     "no_item",
     "own_page",
     "meta_item",
+    "excluded_type",
     "not_in_required_wiki",
     "below_floor",
     "other_split",
     "evaluation_text",
     "text_in_other_split",
     "near_duplicate",
+    "repeated_text",
     "over_cap",
     "not_sampled",
     "no_type",
@@ -74,8 +77,10 @@ _OF_CODE = {
     LOOP: "redirect_loop",
 }
 _BUCKET_OF_CODE = np.array([BUCKET[_OF_CODE[code]] for code in range(len(_OF_CODE))])
-_BUCKET_OF_LEFT_OUT = np.zeros(2, np.int64)
-_BUCKET_OF_LEFT_OUT[[META, ABSENT]] = BUCKET["meta_item"], BUCKET["not_in_required_wiki"]
+_BUCKET_OF_LEFT_OUT = np.zeros(3, np.int64)
+_BUCKET_OF_LEFT_OUT[META] = BUCKET["meta_item"]
+_BUCKET_OF_LEFT_OUT[ABSENT] = BUCKET["not_in_required_wiki"]
+_BUCKET_OF_LEFT_OUT[EXCLUDED] = BUCKET["excluded_type"]
 _POWERS_OF_TEN = 10 ** np.arange(1, 19)
 # Makes the shuffle key independent of the sample key: else the first output shards would hold all rows of a sample.
 _SHUFFLE = 1
@@ -161,23 +166,26 @@ class Linked(NamedTuple):
         items: Wikidata items; 0 for links that do not count.
         entities: dense ids of the entity table; -1 for none.
         dropped: the bucket of the sentence, `kept` or the reason why it is left out (`sentence_checks`).
+        texts: a hash of the sentence, in which digits do not count (`text_hashes`).
     """
 
     codes: Codes
     items: Ints
     entities: Ints
     dropped: Ints
+    texts: Hashes
 
     def slice(self, first: int, last: int) -> Linked:
         """Return the links [first, last)."""
         return Linked._make(column[first:last] for column in self)
 
 
-def linked_of(links: ShardLinks, ids: EntityIds, dropped: Ints | None = None) -> Linked:
+def linked_of(links: ShardLinks, texts: Hashes, ids: EntityIds, dropped: Ints | None = None) -> Linked:
     """Return the targets of the links of a shard.
 
     Args:
         links: the links of the shard.
+        texts: the hash of the sentence of each link.
         ids: dense ids of items.
         dropped: the bucket of the sentence of each link; None where all sentences are kept.
     """
@@ -185,7 +193,7 @@ def linked_of(links: ShardLinks, ids: EntityIds, dropped: Ints | None = None) ->
     items, entities = np.append(links.items, 0), np.append(ids.of(links.items), -1)
     if dropped is None:
         dropped = np.full(len(links.which), KEPT)
-    return Linked(links.codes, items[links.which], entities[links.which].astype(np.int64), dropped)
+    return Linked(links.codes, items[links.which], entities[links.which].astype(np.int64), dropped, texts)
 
 
 class DrawnNegatives(NamedTuple):
@@ -212,6 +220,7 @@ class Decider:
             floor in the wiki.
         page_links: the entities that its pages link to.
         options: how links become rows.
+        names: searches pages for the names of entities; None to draw entities that the page names too.
     """
 
     def __init__(
@@ -221,16 +230,18 @@ class Decider:
         table: Mapping[str, npt.NDArray[Any]],
         page_links: PageLinks,
         options: DecisionOptions,
+        names: NameSearch | None = None,
     ) -> None:
         self._wiki, self._page_items = wiki, page_items
         self._table, self._page_links, self._options = table, page_links, options
+        self._names = names
         self._wiki_hash = hash_string(wiki)
 
     def decide(self, batch: pa.RecordBatch, linked: Linked, limits: KeyLimits) -> tuple[Ints, pa.Table]:
         """Decide on the links of a batch of sentences.
 
         Args:
-            batch: rows of `sentences`.
+            batch: rows of `sentences`; all sentences of their pages.
             linked: the targets of their links.
             limits: the sample keys that are kept.
 
@@ -241,7 +252,7 @@ class Decider:
         limited = self._limited(links, limits)
         buckets[links.links] = limited
         links = links.where(limited == KEPT)
-        drawn_buckets, drawn = self._draw(links)
+        drawn_buckets, drawn = self._draw(batch, links)
         buckets[links.links] = drawn_buckets
         kept = drawn_buckets == KEPT
         drawn = DrawnNegatives(*(column[kept] for column in drawn))
@@ -263,7 +274,7 @@ class Decider:
         if only is not None:
             wanted &= only[links.entities]
         links = links.where(wanted)
-        links = links.where(self._draw(links)[0] == KEPT)
+        links = links.where(self._draw(batch, links)[0] == KEPT)
         return links.entities, links.sample_keys
 
     def _eligible(self, batch: pa.RecordBatch, linked: Linked) -> tuple[Ints, Eligible]:
@@ -290,8 +301,8 @@ class Decider:
         rows, entities = rows[eligible], entities[eligible]
         sentences = mix(self._wiki_hash, pages, numbers) >> np.uint64(1)
         starts = flat.field("start").to_numpy()[eligible].astype(np.int64)
-        contents = sentences if self._options.duplicates else hash_texts(batch.column("text"), rows)
-        keys = mix(self._options.seed, self._wiki_hash, contents[rows], self._table["qids"][entities], starts)
+        contents = sentences[rows] if self._options.duplicates else linked.texts[eligible]
+        keys = mix(self._options.seed, self._wiki_hash, contents, self._table["qids"][entities], starts)
         sentences = sentences.astype(np.int64)
         return buckets, Eligible(eligible, rows, entities, pages[rows], sentences[rows], starts, keys >> np.uint64(1))
 
@@ -325,7 +336,7 @@ class Decider:
         buckets[capped[links.sample_keys[capped] > limits.caps[entity[capped]]]] = BUCKET["over_cap"]
         return buckets
 
-    def _draw(self, links: Eligible) -> tuple[Ints, DrawnNegatives]:
+    def _draw(self, batch: pa.RecordBatch, links: Eligible) -> tuple[Ints, DrawnNegatives]:
         """Draw the negatives of links; return the bucket of each link, `kept` or `no_negative`, and the negatives."""
         options, table, count = self._options, self._table, len(links.links)
         if not options.negatives or not count:
@@ -339,6 +350,8 @@ class Decider:
         starts, ends = table["pool_starts"][pools], table["pool_starts"][pools + 1]
         draws = Draws(links.entities, links.pages, starts, ends - starts, keys)
         members, excluded = table["pool_members"], self._page_links.of_pages(links.pages)
+        if self._names:
+            excluded = replace(excluded, named=self._names.open(*_pages_of(batch, links)))
         if options.candidates:
             negatives = draw_from_fixed(draws, members, excluded, options.negatives, options.candidates, entity_keys)
         else:
@@ -384,13 +397,17 @@ class Decider:
         return keys >> np.uint64(64 - SPLIT_SHIFT) | splits << np.uint64(SPLIT_SHIFT)
 
 
-def hash_texts(texts: pa.Array, rows: Ints) -> Hashes:
-    """Return the hash of each text whose index is in `rows`, else 0. Texts that differ only in digits are equal."""
-    hashes = np.zeros(len(texts), np.uint64)
-    used = np.zeros(len(texts), np.bool_)
-    used[rows] = True
-    hashes[used] = hash_strings(pc.replace_substring_regex(texts.filter(pa.array(used)), r"\p{Nd}+", "0"))
-    return hashes
+def _pages_of(batch: pa.RecordBatch, links: Eligible) -> tuple[pa.StringArray, Ints]:
+    """Return the texts of all sentences of the pages of links, and the page of each."""
+    pages = batch.column("page_id").to_numpy()
+    heads = changes(pages)
+    wanted = np.zeros(np.count_nonzero(heads), np.bool_)
+    number = np.cumsum(heads) - 1
+    wanted[number[links.rows]] = True
+    if wanted.all():
+        return batch.column("text"), pages
+    rows = wanted[number]
+    return batch.column("text").filter(pa.array(rows)), pages[rows]
 
 
 def _lists(values: npt.NDArray[Any], name: str) -> pa.ListArray:

@@ -20,14 +20,15 @@ import pyarrow.compute as pc
 from wikianchor.pipelines.arrays.tables import Column, distinct, find, look_up
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.pairs.splits import NO_SPLIT, Split, SplitNumbers
+from wikianchor.pipelines.pairs.subclasses import excluded_classes
 from wikianchor.pipelines.titles.title_index import Ints
 from wikianchor.pipelines.wikimedia.wikidata import META_CLASSES
 
 HUMAN = 5
 INSTANCE_OF, SUBCLASS_OF, OCCUPATION, PARENT, NONE = range(5)
 ROUTES = ("instance_of", "subclass_of", "occupation", "parent", "none")
-# Reasons why an item above the floor is not in the table: a meta class, or no page in the required wiki.
-META, ABSENT = 0, 1
+# Reasons why an item above the floor is not in the table: a meta class, no page in the required wiki, an excluded type.
+META, ABSENT, EXCLUDED = 0, 1, 2
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class TableOptions:
         refine_humans: with more humans in the table than this, type them by occupation (P106); 0 for never.
         back_off: replace a pool that is too small by the pool of the superclass (P279) of its type.
         split: how entities are assigned to splits.
+        exclude_types: types of entities that are left out (`excluded_types`).
     """
 
     negatives: int
@@ -47,6 +49,7 @@ class TableOptions:
     refine_humans: int
     back_off: bool
     split: Split = NO_SPLIT
+    exclude_types: tuple[str, ...] = ()
 
 
 def build_entity_table(
@@ -70,7 +73,9 @@ def build_entity_table(
     typed = _read_types(shards, qids, options.types)
     meta = _mask(typed.rows[np.isin(typed.types, np.fromiter(META_CLASSES, np.int64))], len(qids))
     absent = np.zeros(len(qids), np.bool_) if present is None else find(present, qids) < 0
-    keep = ~meta & ~absent
+    excluded_types = find(excluded_classes(options.exclude_types, shards), typed.types) >= 0
+    excluded = _mask(typed.rows[excluded_types & (typed.routes <= SUBCLASS_OF)], len(qids))
+    keep = ~(meta | absent | excluded)
     # Most frequent first; equal counts by item number.
     order = np.lexsort((qids, -counts))
     order = order[keep[order]]
@@ -84,7 +89,7 @@ def build_entity_table(
         "sorted_qids": qids[keep],
         "sorted_ids": dense[keep].astype(np.int32),
         "left_out": qids[~keep],
-        "left_out_why": np.where(absent[~keep], ABSENT, META).astype(np.int8),
+        "left_out_why": np.select([absent[~keep], meta[~keep]], [ABSENT, META], EXCLUDED).astype(np.int8),
         **_pools(typed.renumbered(dense), splits, shards, options),
     }
 

@@ -2,6 +2,7 @@
 
     titles, sitelinks -> BuildIndex -> a title index of each wiki
     sentences -> CountShard -> links and their counts -> BuildTable -> the entity table (dense ids, types, pools)
+    titles, labels, mentions -> [BuildNames] -> the names of the entities in each wiki
     sentences -> [CheckSentences] -> which sentences are left out, whatever they link to
     sentences -> [FindCaps] -> [FindSamples] -> ShufflePairs (decide_shard, write_shard) -> parts -> commit_pairs
 
@@ -22,16 +23,18 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import recorded
 from wikianchor.io.storage import sha1
 from wikianchor.pipelines.dataset.inputs import input_records, open_inputs, wiki_of
-from wikianchor.pipelines.dataset.reader import Dataset
+from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
 from wikianchor.pipelines.dataset.reasons import most
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import pair_seconds
 from wikianchor.pipelines.engine.stage import Stage, commit_dataset, run_stage
 from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
+from wikianchor.schemas import mentions as mentions_schema
 from wikianchor.schemas import pairs as schema
 
 if TYPE_CHECKING:
+    from wikianchor.pipelines.pairs.entity_names import NameSources
     from wikianchor.pipelines.pairs.sentence_checks import CheckTask
     from wikianchor.pipelines.pairs.steps import DecideTask
     from wikianchor.pipelines.pairs.table_steps import TableTask
@@ -45,7 +48,7 @@ def run(config: PairsOptions, beam_args: Sequence[str], keep_older: bool = False
     """
     sentences, entities = open_inputs(config.sentences, config.entities)
     _check(config, sentences, entities)
-    inputs = input_records((*sentences, entities))
+    inputs = input_records((*sentences, entities, *open_mentions(config.mentions)))
     options = options_of(config)
     graph = partial(build, config=config, sentences=sentences, entities=entities)
     # Each shard of sentences is read to count its links, to check its sentences, and to decide on its links.
@@ -126,11 +129,14 @@ def build(
 
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, as_dict
     from wikianchor.pipelines.pairs.sentence_checks import CheckSentences
-    from wikianchor.pipelines.pairs.table_steps import BuildTable, CountShard, list_sentence_shards
-    from wikianchor.pipelines.pairs.transforms import FindCaps, FindSamples, LookUps, ShufflePairs
+    from wikianchor.pipelines.pairs.steps import LookUps
+    from wikianchor.pipelines.pairs.table_steps import BuildTable, CountShard, CountTask, list_sentence_shards
+    from wikianchor.pipelines.pairs.transforms import BuildNames, FindCaps, FindSamples, ShufflePairs
     from wikianchor.pipelines.titles.steps import BuildIndex, WikiTitles
 
-    table_task, decide_task = _tasks(config, work, entities)
+    table_task, decide_task = _tasks(config, work, entities, name_languages(config, sentences, entities))
+    choices = config.choices
+    count_task = CountTask(work, choices.section_links, texts=bool(choices.max_repeats or not choices.duplicates))
     check_task = _check_task(config, work)
     datasets = [(wiki_of(dataset), dataset.directory) for dataset in sorted(sentences, key=wiki_of)]
     wikis = [WikiTitles(wiki, directory, entities.directory) for wiki, directory in datasets]
@@ -138,11 +144,15 @@ def build(
     built = pipeline | "Build title indexes" >> BuildIndex(wikis, work)  # IndexBuilt
     indexes = as_dict(built, "Indexes by wiki", attrgetter("wiki"))
     shards = pipeline | "List shards" >> ListElements(list_sentence_shards, datasets)  # SentenceShard
-    counted = shards | "Count links" >> CountShard(indexes, config.choices.section_links, work)  # Counted
+    counted = shards | "Count links" >> CountShard(count_task, indexes)  # Counted
     links = beam.pvalue.AsDict(counted | "Links by shard" >> beam.Map(lambda shard: (shard.order, shard.path)))
     table = beam.pvalue.AsSingleton(pipeline | "Build entity table" >> BuildTable(table_task, counted))  # TableBuilt
 
-    look_ups = LookUps(indexes, links, table)
+    names: Any = {}
+    if choices.negatives and not choices.named_negatives:
+        built_names = pipeline | "Build names" >> BuildNames(name_sources(config, sentences), indexes, table, work)
+        names = as_dict(built_names, "Names by wiki", attrgetter("wiki"))
+    look_ups = LookUps(indexes, links, table, names)
     limits: Any = None
     if check_task:
         checked = shards | "Check sentences" >> CheckSentences(check_task, links)  # SentenceLimits
@@ -158,7 +168,37 @@ def build(
     _ = pipeline | "Commit" >> CallOnce(commit_pairs, config.output, work, head, built, counted, table, *shuffled)
 
 
-def _tasks(config: PairsOptions, work: Workspace, entities: Dataset) -> tuple[TableTask, DecideTask]:
+def name_languages(config: PairsOptions, sentences: Sequence[Dataset], entities: Dataset) -> tuple[str, ...]:
+    """Return the languages of labels by which pages may name an entity; none where that does not matter."""
+    from wikianchor.pipelines.pairs.entity_names import is_name_in
+
+    if config.choices.named_negatives or not config.choices.negatives:
+        return ()
+    of_wikis = [dataset.manifest["options"]["language"] for dataset in sentences]
+    languages = entities.manifest["options"]["labels"]
+    return tuple(name for name in languages if any(is_name_in(name, language) for language in of_wikis))
+
+
+def name_sources(config: PairsOptions, sentences: Sequence[Dataset]) -> list[NameSources]:
+    """Return where the names of entities in each wiki are from, beside their labels."""
+    from wikianchor.pipelines.pairs.entity_names import NameSources
+
+    mentions = open_mentions(config.mentions)
+    shards = tuple(path for dataset in mentions for path in dataset.shards("candidates"))
+    return [
+        NameSources(wiki_of(dataset), dataset.manifest["options"]["language"], dataset.directory, shards)
+        for dataset in sorted(sentences, key=wiki_of)
+    ]
+
+
+def open_mentions(paths: str) -> list[Dataset]:
+    """Return the datasets `mentions` that --mentions names."""
+    return open_datasets(paths, "mentions", mentions_schema.VERSION, "mentions") if paths else []
+
+
+def _tasks(
+    config: PairsOptions, work: Workspace, entities: Dataset, name_languages: tuple[str, ...] = ()
+) -> tuple[TableTask, DecideTask]:
     from wikianchor.pipelines.pairs.decisions import DecisionOptions
     from wikianchor.pipelines.pairs.entity_table import TableOptions
     from wikianchor.pipelines.pairs.splits import Split
@@ -172,7 +212,15 @@ def _tasks(config: PairsOptions, work: Workspace, entities: Dataset) -> tuple[Ta
         dataset=entities.directory,
         choices=choices,
         languages=tuple(entities.manifest["options"]["labels"]),
-        options=TableOptions(choices.negatives, choices.types, choices.refine_humans, choices.back_off, split),
+        options=TableOptions(
+            negatives=choices.negatives,
+            types=choices.types,
+            refine_humans=choices.refine_humans,
+            back_off=choices.back_off,
+            split=split,
+            exclude_types=choices.exclude_types,
+        ),
+        name_languages=name_languages,
     )
     decide = DecideTask(
         work=work,
@@ -199,13 +247,20 @@ def _check_task(config: PairsOptions, work: Workspace) -> CheckTask:
 
     choices = config.choices
     split = Split(choices.split, choices.seed)
-    return CheckTask(work, choices.seed, choices.exclude_text, choices.max_near_duplicates, split)
+    return CheckTask(
+        work=work,
+        seed=choices.seed,
+        exclude_text=choices.exclude_text,
+        max_near_duplicates=choices.max_near_duplicates,
+        max_repeats=choices.max_repeats,
+        split=split,
+    )
 
 
 # Buckets of links that are pairs unless an option leaves them out.
 LEFT = (
-    *("kept", "over_cap", "not_sampled"),
-    *("other_split", "evaluation_text", "text_in_other_split", "near_duplicate"),
+    *("kept", "excluded_type", "over_cap", "not_sampled"),
+    *("other_split", "evaluation_text", "text_in_other_split", "near_duplicate", "repeated_text"),
 )
 
 

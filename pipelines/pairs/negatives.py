@@ -1,4 +1,5 @@
-"""Draw hard negatives: entities of the same type as the positive that its page does not link to (EASE, section 3).
+"""Draw hard negatives: entities of the same type as the positive that its page does not link to (EASE, section 3), and
+does not name.
 
 Draws are uniform over the pool without the excluded entities, and need no shuffle: a keyed hash modulo the size of the
 pool is an index, and an excluded entity is drawn again. The negatives of a row depend only on its keys, pool and page.
@@ -14,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wikianchor.pipelines.arrays.hashing import Hashes, below, mix_hashes
+from wikianchor.pipelines.arrays.tables import find
+from wikianchor.pipelines.pairs.named_entities import NamedOnPages
 from wikianchor.pipelines.titles.title_index import Ints
 
 # After this many rejected draws, most of the pool is excluded by the page: the rest is then listed and drawn from.
@@ -28,9 +31,15 @@ _ENTITY_BITS = 31
 
 @dataclass(frozen=True)
 class Excluded:
-    """The (page, entity) pairs that must not be drawn, as ascending keys."""
+    """The (page, entity) pairs that must not be drawn.
+
+    Attributes:
+        keys: those that the page links to, as ascending keys.
+        named: those that the page names; None where it may name them.
+    """
 
     keys: Ints
+    named: NamedOnPages | None = None
 
     @staticmethod
     def keys_of(pages: Ints, entities: Ints) -> Ints:
@@ -39,11 +48,11 @@ class Excluded:
 
     def contains(self, pages: Ints, entities: Ints) -> npt.NDArray[np.bool_]:
         """Return for each (page, entity) whether it is excluded."""
-        if not len(self.keys):
-            return np.zeros(len(pages), np.bool_)
-        wanted = self.keys_of(pages, entities)
-        index = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        return self.keys[index] == wanted
+        excluded = find(self.keys, self.keys_of(pages, entities)) >= 0
+        if self.named is not None:
+            rest = np.flatnonzero(~excluded)
+            excluded[rest] = self.named.contains(pages[rest], entities[rest])
+        return excluded
 
 
 class Draws(NamedTuple):

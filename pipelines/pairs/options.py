@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from wikianchor.io.errors import UsageError
 from wikianchor.io.option_groups import Negatives, Output, Sample
 from wikianchor.io.options import at_least, option, option_group
+from wikianchor.pipelines.pairs.excluded_types import GROUPS, types_named
 from wikianchor.pipelines.wikimedia.dump_names import files_named
 from wikianchor.pipelines.wikimedia.options import Entities, SectionLinks, Sentences
 
@@ -25,6 +26,7 @@ from wikianchor.pipelines.wikimedia.options import Entities, SectionLinks, Sente
 # and disambiguation pages, lists and the like as entities are left out.
 _PUBLISHED = {
     **{"refine_humans": 0, "back_off": False, "own_page_negatives": True, "duplicates": True, "sample": 1_000_000},
+    **{"exclude_types": (), "named_negatives": True, "max_repeats": 0},
     # Of `build`.
     "splitter": "polyglot",
 }
@@ -82,8 +84,19 @@ class PairChoices(SectionLinks, Negatives, Sample):
     refine_humans: int = option(
         1000, help="where there are more than N humans, type them by occupation; 0: never", check=at_least(0)
     )
+    exclude_types: tuple[str, ...] = option(
+        tuple(GROUPS),
+        metavar="TYPES",
+        help="leave out entities of these Wikidata types and their subclasses, as negatives too: "
+        f"{', '.join(GROUPS)}, items such as Q101352 (family name), or none",
+        parse=types_named,
+        unset="none",
+    )
     back_off: bool = option(default=True, help="go to the superclass of a type that has too few entities")
     own_page_negatives: bool = option(default=False, help="let the page's own entity be a negative")
+    named_negatives: bool = option(
+        default=False, help="let an entity be a negative whose title, redirect or label is in the text of the page"
+    )
     required_wiki: str = option("", metavar="WIKI", help="keep entities that have a page in this wiki", unset="any")
     duplicates: bool = option(
         default=False, help="keep pairs of one entity and one sentence, numbers aside, that a wiki has several times"
@@ -92,6 +105,9 @@ class PairChoices(SectionLinks, Negatives, Sample):
         0,
         help="at most N sentences of a wiki that differ only in links, their page's title and digits; 0: any number",
         check=at_least(0),
+    )
+    max_repeats: int = option(
+        5, help="at most N sentences of all wikis that differ only in digits; 0: any number", check=at_least(0)
     )
     exclude_text: tuple[str, ...] = option(
         (),
@@ -137,5 +153,13 @@ class PairsOptions(Output, Entities, Sentences):
 
     FIRST: ClassVar[tuple[str, ...]] = ("sentences", "entities", "output", "sample", "negatives")
 
+    mentions: str = option(
+        "",
+        metavar="DIRS",
+        help="datasets of `wikianchor mentions`: their names of entities count too where a page must not name a "
+        "negative",
+        unset="titles, redirects and labels alone",
+        recorded=False,
+    )
     choices: PairChoices = option_group(PairChoices, "which pairs come out")
     rows_per_shard: int = 250_000

@@ -1,9 +1,9 @@
-"""Which sentences are left out whatever they link to: near-duplicates, texts of evaluation sets, texts in two splits.
+"""Which sentences are left out whatever they link to: repeats, near-duplicates, texts of evaluation sets or two splits.
 
     shards -> check_shard -> an array for each property of a sentence -> limit_sentences -> limits -> dropped_links
 
 These checks need the whole wiki, as a sentence is a near-duplicate of others, so they are made before links are decided
-on, and only if an option asks for one.
+on. The default options ask for repeated texts alone, which needs no text: `count_shard` has saved the hashes.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
-from wikianchor.pipelines.pairs.decisions import BUCKET, KEPT, hash_texts
+from wikianchor.pipelines.pairs.decisions import BUCKET, KEPT
 from wikianchor.pipelines.pairs.ngrams import overlapping, save_ngrams
 from wikianchor.pipelines.pairs.splits import Split
 from wikianchor.pipelines.pairs.table_steps import SentenceShard
+from wikianchor.pipelines.pairs.text_hashes import hash_texts
 from wikianchor.pipelines.titles.title_index import Ints
 
-COLUMNS = (
-    *("page_id", "sentence_index", "title", "text"),
-    *(f"links.list.element.{name}" for name in ("start", "end")),
-)
+COLUMNS = ("page_id", "sentence_index", "links.list.element.start")
+# Of the other checks.
+TEXT_COLUMNS = ("title", "text", "links.list.element.end")
 # Stands for a link and for the title of the page in the pattern of a sentence.
 _MASK = "\x01"
 # Independent of the other uses of the seed.
@@ -58,6 +58,7 @@ class CheckTask:
         seed: key of every choice.
         exclude_text: files of texts; sentences that overlap with them are left out.
         max_near_duplicates: sentences kept of each pattern in a wiki; 0 for any number.
+        max_repeats: sentences kept of each text in all wikis, digits aside; 0 for any number.
         split: how pages are assigned to splits; a sentence stays in one split.
     """
 
@@ -65,9 +66,15 @@ class CheckTask:
     seed: int
     exclude_text: tuple[str, ...]
     max_near_duplicates: int
+    max_repeats: int
     split: Split
 
     def __bool__(self) -> bool:
+        return bool(self.max_repeats) or self.reads_text
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether the texts of sentences are needed."""
         return bool(self.exclude_text or self.max_near_duplicates or self.split)
 
 
@@ -77,7 +84,7 @@ class Checked(NamedTuple):
     Attributes:
         order: number of the shard.
         path: the path of the arrays, with a value for each sentence: `links`, its number of links, and those of
-            `overlaps`, `patterns` and `keys`, and `texts` that the task asks for.
+            `overlaps`, `repeats` and `patterns`, with `keys`, and `texts` that the task asks for.
         sentences: number of sentences.
     """
 
@@ -92,13 +99,19 @@ def check_shard(shard: SentenceShard, task: CheckTask, links: Mapping[int, str],
     Args:
         shard: the shard of sentences.
         task: what they are checked for.
-        links: by shard number, the path where `count_shard` saved the items of its pages.
+        links: by shard number, the path where `count_shard` saved the items of its pages, and hashes of its texts.
         ngrams: the path of `save_ngrams`; None for no texts.
     """
     pages = _Pages(hash_string(shard.wiki), *(read_table(links[shard.order], name) for name in ("pages", "page_items")))
     table = open_tables(ngrams)["ngrams"] if ngrams is not None else None
-    batches = [_check_batch(batch, pages, task, table) for batch in read_batches(shard.path, COLUMNS)]
+    columns = (*COLUMNS, *TEXT_COLUMNS) if task.reads_text else COLUMNS
+    batches = [_check_batch(batch, pages, task, table) for batch in read_batches(shard.path, columns)]
     arrays = {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
+    if task.max_repeats:
+        linked = np.flatnonzero(arrays["links"])
+        first_links = (np.cumsum(arrays["links"]) - arrays["links"])[linked]
+        arrays["repeats"] = np.zeros(len(arrays["links"]), np.uint64)
+        arrays["repeats"][linked] = read_table(links[shard.order], "texts")[first_links]
     path = save_tables(task.work.scratch, f"checked-{shard.order:06d}", arrays)
     ProgressFile(task.work.scratch, f"check-{shard.order}").write(file_size(shard.path), {})
     return Checked(shard.order, path, len(arrays["links"]))
@@ -118,6 +131,11 @@ def _check_batch(
     links = pc.list_value_length(batch.column("links")).to_numpy()
     page_ids = batch.column("page_id").to_numpy()
     arrays: dict[str, npt.NDArray[Any]] = {"links": links.astype(np.int32)}
+    if task.max_near_duplicates or task.max_repeats:
+        numbers = batch.column("sentence_index").to_numpy()
+        arrays["keys"] = mix(task.seed, _SENTENCE, pages.wiki, page_ids, numbers)
+    if not task.reads_text:
+        return arrays
     # A sentence without a link makes no row.
     rows = np.flatnonzero(links)
     linked = batch.take(pa.array(rows))
@@ -127,8 +145,6 @@ def _check_batch(
     if task.max_near_duplicates:
         arrays["patterns"] = np.zeros(len(links), np.uint64)
         arrays["patterns"][rows] = mix_hashes(hash_patterns(linked), pages.wiki)
-        numbers = batch.column("sentence_index").to_numpy()
-        arrays["keys"] = mix(task.seed, _SENTENCE, pages.wiki, page_ids, numbers)
     if task.split:
         splits = task.split.of_pages(pages.wiki, page_ids, pages.items[np.searchsorted(pages.ids, page_ids)])
         arrays["texts"] = hash_texts(batch.column("text"), rows) & ~_SPLIT_BITS | splits.astype(np.uint64)
@@ -158,7 +174,8 @@ class SentenceLimits(NamedTuple):
 
     Attributes:
         path: of the arrays `patterns`, ascending, and `greatest_keys`, the greatest key of a sentence that is kept of
-            each; and of `texts`, ascending, and `first_splits`, the split in which each is kept.
+            each; `repeats` and `greatest_repeats` are the same of texts; and of `texts`, ascending, and `first_splits`,
+            the split in which each is kept.
         shards: by number of a shard, the path that `check_shard` saved.
     """
 
@@ -167,7 +184,7 @@ class SentenceLimits(NamedTuple):
 
 
 def limit_sentences(task: CheckTask, checked: Iterable[Checked]) -> SentenceLimits:
-    """Find the patterns with too many sentences, and the texts that are on pages of several splits.
+    """Find the patterns and texts with too many sentences, and the texts that are on pages of several splits.
 
     Rows are partitioned to disk by hash, so memory does not grow with the wikis, and a partition has at most
     `max_near_duplicates` + 1 rows of a pattern from each shard.
@@ -179,7 +196,7 @@ def limit_sentences(task: CheckTask, checked: Iterable[Checked]) -> SentenceLimi
     with Spill(_PATTERN, parts, scratch) as patterns, Spill(_TEXT, parts, scratch) as texts:
         for shard in shards:
             arrays = map_tables(shard.path)
-            linked = (arrays["links"] > 0) & ~arrays.get("overlaps", np.zeros(shard.sentences, np.bool_))
+            linked = _linked(arrays)
             if task.max_near_duplicates:
                 rows = rows_of(_PATTERN, pattern=arrays["patterns"][linked], key=arrays["keys"][linked])
                 # One more than is kept shows that there are too many. Without this, a sentence that a bot has written
@@ -195,8 +212,41 @@ def limit_sentences(task: CheckTask, checked: Iterable[Checked]) -> SentenceLimi
         if task.split:
             firsts = [_first_splits(texts.read(part)) for part in range(parts)]
             tables["texts"], tables["first_splits"] = _concatenated(firsts)
+    if task.max_repeats:
+        tables["repeats"], tables["greatest_repeats"] = _limit_repeats(task, shards, parts)
     path = save_tables(task.work.scratch, "sentence-limits", tables)
     return SentenceLimits(path, {shard.order: shard.path for shard in shards})
+
+
+def _linked(arrays: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
+    """Return which sentences of a shard have links, without those that overlap with evaluation sets."""
+    linked: npt.NDArray[np.bool_] = arrays["links"] > 0
+    return linked & ~arrays["overlaps"] if "overlaps" in arrays else linked
+
+
+def _limit_repeats(task: CheckTask, shards: Sequence[Checked], parts: int) -> tuple[Hashes, Hashes]:
+    """Return the texts with more than `max_repeats` sentences, ascending, and the greatest key kept of each.
+
+    Few texts have so many, so first these texts are found, and then their sentences.
+    """
+    most, scratch = task.max_repeats, task.work.scratch
+    with Spill(_TEXT, parts, scratch) as texts, Spill(_PATTERN, parts, scratch) as many:
+        for shard in shards:
+            arrays = map_tables(shard.path)
+            repeats = arrays["repeats"][_linked(arrays)]
+            texts.add(rows_of(_TEXT, text=repeats), hash_range(repeats, parts))
+        repeated = []
+        for part in range(parts):
+            ascending = np.sort(texts.read(part)["text"])
+            repeated.append(distinct(ascending[most:][ascending[most:] == ascending[: len(ascending) - most]]))
+        frequent = np.concatenate(repeated)
+        for shard in shards:
+            arrays = map_tables(shard.path)
+            wanted = _linked(arrays) & (find(frequent, arrays["repeats"]) >= 0)
+            rows = rows_of(_PATTERN, pattern=arrays["repeats"][wanted], key=arrays["keys"][wanted])
+            rows = _smallest_keys(rows, most + 1)
+            many.add(rows, hash_range(rows["pattern"], parts))
+        return _concatenated([_greatest_keys(many.read(part), most) for part in range(parts)])
 
 
 def _concatenated(parts: Sequence[tuple[Hashes, Hashes]]) -> tuple[Hashes, Hashes]:
@@ -232,10 +282,14 @@ def dropped_links(shard: SentenceShard, limits: SentenceLimits) -> Ints:
     """Return for each link of a shard the bucket of its sentence: `kept`, or the reason why it is left out."""
     arrays, tables = map_tables(limits.shards[shard.order]), open_tables(limits.path)
     buckets = np.full(len(arrays["links"]), KEPT)
-    if "patterns" in arrays:
-        index = find(tables["patterns"], arrays["patterns"])
-        many = np.flatnonzero(index >= 0)
-        buckets[many[arrays["keys"][many] > tables["greatest_keys"][index[many]]]] = BUCKET["near_duplicate"]
+    for name, limit, bucket in (
+        ("repeats", "greatest_repeats", "repeated_text"),
+        ("patterns", "greatest_keys", "near_duplicate"),
+    ):
+        if name in arrays:
+            index = find(tables[name], arrays[name])
+            many = np.flatnonzero(index >= 0)
+            buckets[many[arrays["keys"][many] > tables[limit][index[many]]]] = BUCKET[bucket]
     if "texts" in arrays:
         index = find(tables["texts"], arrays["texts"] & ~_SPLIT_BITS)
         several = np.flatnonzero(index >= 0)

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.arrays.hashing import Hashes
-from wikianchor.pipelines.arrays.tables import distinct, open_tables, read_table, save_tables
+from wikianchor.pipelines.arrays.tables import changes, distinct, open_tables, read_table, save_tables
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.split_configs import split_config
@@ -38,6 +38,7 @@ from wikianchor.pipelines.pairs.decisions import (
     Linked,
     linked_of,
 )
+from wikianchor.pipelines.pairs.entity_names import NamesBuilt
 from wikianchor.pipelines.pairs.entity_table import EntityIds
 from wikianchor.pipelines.pairs.page_links import PageLinks
 from wikianchor.pipelines.pairs.sentence_checks import SentenceLimits, dropped_links
@@ -52,6 +53,8 @@ BUCKET_COUNTERS = tuple(f"links:{name}" for name in (*BUCKETS, "seen"))
 # Each row repeats its sentence, and an Arrow array of strings holds at most 2 GB: so batches are cut into portions
 # whose rows have this many bytes of text, about.
 PORTION_BYTES = 1 << 27
+# Links that are decided on together, about.
+LINKS_TOGETHER = 1 << 15
 # The columns that a decision needs. The targets of links are not among them: `count_shard` has looked them up.
 SENTENCE_COLUMNS = (
     *("page_id", "rev_id", "title", "sentence_index", "text"),
@@ -84,6 +87,22 @@ class DecideTask:
     def scope(self, wiki: str) -> str:
         """Return the group in which rows of a wiki are sampled and capped: the wiki itself, or "" for all wikis."""
         return wiki if self.per_wiki else ""
+
+
+class LookUps(NamedTuple):
+    """Tables by which every decision on links is made; for a graph, the side inputs that hold them.
+
+    Attributes:
+        indexes: the title index of each wiki.
+        links: by shard number, the path where `count_shard` saved the targets of its links.
+        table: the entity table.
+        names: the names of entities in each wiki; empty where pages may name their negatives.
+    """
+
+    indexes: Any
+    links: Any
+    table: Any
+    names: Any
 
 
 class Decided(NamedTuple):
@@ -122,13 +141,14 @@ def cap_keys(
     indexes: Mapping[str, IndexBuilt],
     links: Mapping[int, str],
     table: TableBuilt,
+    names: Mapping[str, NamesBuilt],
     sentences: SentenceLimits | None = None,
 ) -> list[tuple[tuple[str, int], bytes]]:
     """Return the `cap` smallest sample keys of each entity in a shard, as ((scope, dense id), uint64 bytes).
 
     Entities that are linked to no more often than the cap are left out.
     """
-    decider, batches = _open_shard(shard, task, indexes, links, table, sentences)
+    decider, batches = _open_shard(shard, task, LookUps(indexes, links, table, names), sentences)
     frequent = open_tables(table.path)["counts"] > task.cap
     empty = np.zeros(0, np.int64), np.zeros(0, np.uint64)
     parts = [decider.sample_keys(batch, linked, KeyLimits(), frequent) for batch, linked in batches]
@@ -169,11 +189,12 @@ def sample_keys(
     indexes: Mapping[str, IndexBuilt],
     links: Mapping[int, str],
     table: TableBuilt,
+    names: Mapping[str, NamesBuilt],
     caps: str | None,
     sentences: SentenceLimits | None = None,
 ) -> tuple[str, bytes]:
     """Return the scope of a shard and the `sample` smallest sample keys of its rows, as uint64 bytes."""
-    decider, batches = _open_shard(shard, task, indexes, links, table, sentences)
+    decider, batches = _open_shard(shard, task, LookUps(indexes, links, table, names), sentences)
     limits = _limits(shard, task, caps, {})
     keys = [np.zeros(0, np.uint64)]
     for batch, linked in batches:
@@ -221,6 +242,7 @@ def decide_shard(
     indexes: Mapping[str, IndexBuilt],
     links: Mapping[int, str],
     table: TableBuilt,
+    names: Mapping[str, NamesBuilt],
     caps: str | None,
     samples: Mapping[str, int],
     sentences: SentenceLimits | None = None,
@@ -233,11 +255,12 @@ def decide_shard(
         indexes: the title index of each wiki.
         links: by shard number, the path where `count_shard` saved the targets of its links.
         table: the entity table.
+        names: the names of entities in each wiki; empty where pages may name their negatives.
         caps: the path that `save_caps` returned; None for no cap.
         samples: the greatest sample key kept, by scope; empty for no sample.
         sentences: which sentences are left out; None for none.
     """
-    decider, batches = _open_shard(shard, task, indexes, links, table, sentences)
+    decider, batches = _open_shard(shard, task, LookUps(indexes, links, table, names), sentences)
     limits = _limits(shard, task, caps, samples)
     buckets = np.zeros(len(BUCKETS), np.int64)
     for batch, linked in batches:
@@ -250,38 +273,55 @@ def decide_shard(
 
 
 def _open_shard(
-    shard: SentenceShard,
-    task: DecideTask,
-    indexes: Mapping[str, IndexBuilt],
-    links: Mapping[int, str],
-    table: TableBuilt,
-    sentences: SentenceLimits | None,
+    shard: SentenceShard, task: DecideTask, look_ups: LookUps, sentences: SentenceLimits | None
 ) -> tuple[Decider, Iterator[tuple[pa.RecordBatch, Linked]]]:
     """Return the decider for a shard, and its sentences in batches with the targets of their links."""
-    shard_links = ShardLinks(*(read_table(links[shard.order], name) for name in ShardLinks._fields))
+    saved = look_ups.links[shard.order]
+    links = ShardLinks(*(read_table(saved, name) for name in ShardLinks._fields))
+    table: TableBuilt = look_ups.table
     ids = EntityIds(table.path)
-    index = indexes[shard.wiki]
+    index: IndexBuilt = look_ups.indexes[shard.wiki]
     # Read instead of memory-mapped: each mapped array keeps a file open, and there are several for each wiki.
     groups = read_table(index.groups, "groups")
     titles = shards_of(shard.dataset, "titles")
     page_links = PageLinks(titles, groups, TitleIndex(index.path), ids, task.own_page)
-    page_items = shard_links.pages, shard_links.page_items
-    decider = Decider(shard.wiki, page_items, open_tables(table.path), page_links, task.options)
+    names = look_ups.names[shard.wiki].open() if shard.wiki in look_ups.names else None
+    decider = Decider(
+        shard.wiki, (links.pages, links.page_items), open_tables(table.path), page_links, task.options, names=names
+    )
     dropped = dropped_links(shard, sentences) if sentences is not None else None
-    return decider, _batches(shard, linked_of(shard_links, ids, dropped))
+    return decider, _batches(shard, linked_of(links, read_table(saved, "texts"), ids, dropped))
 
 
 def _batches(shard: SentenceShard, linked: Linked) -> Iterator[tuple[pa.RecordBatch, Linked]]:
-    """Yield the sentences of a shard in portions of about PORTION_BYTES, each with the targets of its links."""
+    """Yield the sentences of a shard in portions of whole pages and of about PORTION_BYTES, each with the targets of
+    its links."""
     done = 0  # links yielded
-    for batch in read_batches(shard.path, SENTENCE_COLUMNS):
+    for batch in _whole_pages(read_batches(shard.path, SENTENCE_COLUMNS)):
         links = pc.list_value_length(batch.column("links")).to_numpy()
         sizes = pc.binary_length(batch.column("text")).to_numpy() * links.astype(np.int64)
-        cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // PORTION_BYTES)) + 1
+        heads = np.flatnonzero(changes(batch.column("page_id").to_numpy()))
+        cuts = heads[np.flatnonzero(np.diff(np.append(0, np.cumsum(sizes))[heads] // PORTION_BYTES)) + 1]
         for first, last in pairwise([0, *cuts.tolist(), batch.num_rows]):
             count = int(links[first:last].sum())
             yield batch.slice(first, last - first), linked.slice(done, done + count)
             done += count
+
+
+def _whole_pages(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield sentences in batches of about LINKS_TOGETHER links that end with the last sentence of a page."""
+    held: list[pa.RecordBatch] = []
+    links = 0
+    for batch in batches:
+        last = int(np.flatnonzero(changes(batch.column("page_id").to_numpy()))[-1])
+        held.append(batch.slice(0, last))
+        links += len(batch.column("links").flatten())
+        if last and links >= LINKS_TOGETHER:
+            yield pa.Table.from_batches(held).combine_chunks().to_batches()[0]
+            held, links = [], 0
+        held.append(batch.slice(last))
+    if held:
+        yield pa.Table.from_batches(held).combine_chunks().to_batches()[0]
 
 
 def _limits(shard: SentenceShard, task: DecideTask, caps: str | None, samples: Mapping[str, int]) -> KeyLimits:

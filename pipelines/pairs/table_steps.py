@@ -23,8 +23,10 @@ from wikianchor.pipelines.dataset.reader import dataset_at, read_batches, shards
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
+from wikianchor.pipelines.pairs.entity_names import LabelNames
 from wikianchor.pipelines.pairs.entity_table import TableOptions, build_entity_table
 from wikianchor.pipelines.pairs.options import PairChoices
+from wikianchor.pipelines.pairs.text_hashes import link_texts
 from wikianchor.pipelines.titles.counts import ItemCounts, count_links, frequent_items
 from wikianchor.pipelines.titles.steps import IndexBuilt
 from wikianchor.pipelines.titles.title_index import Ints, TitleIndex
@@ -56,7 +58,7 @@ class Counted(NamedTuple):
         order: number of the shard.
         wiki: database name.
         seen: how many links it has.
-        path: the path of the tables of its `ShardLinks`.
+        path: the path of the tables of its `ShardLinks`, and of `texts`, the hash of the sentence of each link.
     """
 
     order: int
@@ -75,6 +77,7 @@ class TableTask:
         choices: the options that decide which entities are kept, and how many rows each may have.
         languages: the languages of labels, best first.
         options: how entities are typed.
+        name_languages: the languages of labels by which pages may name an entity; empty if names do not matter.
     """
 
     work: Workspace
@@ -82,6 +85,7 @@ class TableTask:
     choices: PairChoices
     languages: tuple[str, ...]
     options: TableOptions
+    name_languages: tuple[str, ...] = ()
 
 
 class TableBuilt(NamedTuple):
@@ -91,11 +95,13 @@ class TableBuilt(NamedTuple):
         path: the path of its tables.
         rows: by wiki, the maximum number of rows that its entities can have.
         parts: the parts of the config `entities`, which publishes it.
+        labels: the path of the names that labels give to its entities, by language (`LabelNames`).
     """
 
     path: WorkPath
     rows: dict[str, int]
     parts: tuple[Part, ...]
+    labels: WorkPath
 
 
 def list_sentence_shards(datasets: Sequence[tuple[str, str]]) -> list[SentenceShard]:
@@ -111,11 +117,29 @@ def list_sentence_shards(datasets: Sequence[tuple[str, str]]) -> list[SentenceSh
     return sorted(shards, key=lambda shard: -sizes[shard.order])
 
 
-def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], sections: bool, work: Workspace) -> Counted:
-    """Look up the targets of the links of a shard of sentences, count them by item, and save both for later steps."""
-    links = count_links(shard.path, TitleIndex(indexes[shard.wiki].path), sections)
-    path = save_tables(work.scratch, f"links-{shard.order:06d}", links._asdict())
-    ProgressFile(work.scratch, f"count-{shard.order}").write(file_size(shard.path), {})
+@dataclass(frozen=True)
+class CountTask:
+    """How links are counted.
+
+    Attributes:
+        work: the workspace of the run.
+        sections: whether a link to a section counts as a link to its page.
+        texts: whether later steps compare the texts of sentences.
+    """
+
+    work: Workspace
+    sections: bool
+    texts: bool
+
+
+def count_shard(shard: SentenceShard, task: CountTask, indexes: Mapping[str, IndexBuilt]) -> Counted:
+    """Look up the targets of the links of a shard of sentences, count them by item, hash their sentences, and save all
+    for later steps."""
+    links = count_links(shard.path, TitleIndex(indexes[shard.wiki].path), task.sections)
+    texts = link_texts(shard.path) if task.texts else np.zeros(len(links.which), np.uint64)
+    scratch = task.work.scratch
+    path = save_tables(scratch, f"links-{shard.order:06d}", {**links._asdict(), "texts": texts})
+    ProgressFile(scratch, f"count-{shard.order}").write(file_size(shard.path), {})
     return Counted(shard.order, shard.wiki, len(links.which), path)
 
 
@@ -124,17 +148,15 @@ class CountShard(beam.PTransform):
     """Count the links of each shard of sentences.
 
     Attributes:
+        task: how they are counted.
         indexes: side input, the title indexes by wiki.
-        sections: whether a link to a section counts as a link to its page.
-        work: the workspace of the run.
     """
 
+    task: CountTask
     indexes: Any
-    sections: bool
-    work: Workspace
 
     def expand(self, shards: beam.PCollection[SentenceShard]) -> beam.PCollection[Counted]:
-        return shards | "Count" >> RunStep(count_shard, self.work, "count", self.indexes, self.sections, self.work)
+        return shards | "Count" >> RunStep(count_shard, self.task.work, "count", self.task, self.indexes)
 
 
 def build_table(task: TableTask, counted: Iterable[Counted]) -> TableBuilt:
@@ -155,7 +177,9 @@ def build_table(task: TableTask, counted: Iterable[Counted]) -> TableBuilt:
         tables = build_entity_table(frequent, shards_of(task.dataset, "entities"), present, task.options)
         rows = _rows_at_most(counted_items, tables, task)
     path = save_tables(task.work.scratch, "entities", tables)
-    return TableBuilt(path, rows, _publish_entities(task, tables))
+    names = LabelNames(task.name_languages, task.work.scratch)
+    parts = _publish_entities(task, tables, _labels(task, tables, names))
+    return TableBuilt(path, rows, parts, names.save())
 
 
 @dataclass
@@ -199,9 +223,8 @@ def _items_in(sitelinks: Sequence[str], wiki: str) -> Ints:
     return distinct(np.concatenate(items))
 
 
-def _publish_entities(task: TableTask, tables: Mapping[str, npt.NDArray[Any]]) -> tuple[Part, ...]:
+def _publish_entities(task: TableTask, tables: Mapping[str, npt.NDArray[Any]], labels: pa.Array) -> tuple[Part, ...]:
     qids = tables["qids"]
-    labels = _labels(task, tables)
     starts, types = _types_drawn_under(tables)
     with PartWriter(task.work.parts, "entities", 0, pairs.ENTITIES) as writer:
         for first in range(0, len(qids), ROW_GROUP):
@@ -238,16 +261,20 @@ def _types_drawn_under(tables: Mapping[str, npt.NDArray[Any]]) -> tuple[Ints, In
     return starts, types[is_first]
 
 
-def _labels(task: TableTask, tables: Mapping[str, npt.NDArray[Any]]) -> pa.Array:
-    """Return by dense id the label in the best available language, null for an entity without a label."""
+def _labels(task: TableTask, tables: Mapping[str, npt.NDArray[Any]], names: LabelNames) -> pa.Array:
+    """Return by dense id the label in the best available language, null for an entity without a label; add all labels
+    to `names`."""
     row_of = np.full(len(tables["qids"]), -1, np.int64)
     texts, total = [pa.array([], pa.string())], 0
     for shard in shards_of(task.dataset, "entities"):
         for batch in read_batches(shard, ["qid", "labels"]):
             position = find(tables["sorted_qids"], batch.column("qid").to_numpy())
             matches = np.flatnonzero(position >= 0)
-            row_of[tables["sorted_ids"][position[matches]]] = np.arange(total, total + len(matches))
-            texts.append(_best_labels(batch.column("labels").take(pa.array(matches)), task.languages))
+            labels = batch.column("labels").take(pa.array(matches))
+            entities = tables["sorted_ids"][position[matches]].astype(np.int64)
+            row_of[entities] = np.arange(total, total + len(matches))
+            names.add(labels, entities)
+            texts.append(_best_labels(labels, task.languages))
             total += len(matches)
     return pa.concat_arrays(texts).take(pa.array(row_of, mask=row_of < 0))
 

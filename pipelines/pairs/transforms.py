@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from operator import attrgetter
+from typing import Any
 
 import apache_beam as beam
 
+from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.shuffle import Reduced, Shuffle
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, key_ranges
 from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
 from wikianchor.pipelines.pairs import steps
-from wikianchor.pipelines.pairs.steps import DecideTask
+from wikianchor.pipelines.pairs.entity_names import NamesBuilt, NameSources, build_names
+from wikianchor.pipelines.pairs.steps import DecideTask, LookUps
 from wikianchor.pipelines.pairs.table_steps import SentenceShard, TableBuilt
 
 
-class LookUps(NamedTuple):
-    """Side inputs that every decision on links reads.
+@dataclass
+class BuildNames(beam.PTransform):
+    """Write the names of entities in each wiki.
 
     Attributes:
-        indexes: the title indexes, by wiki.
-        links: the tables of the links of a shard, by its number.
-        table: the table of the entities.
+        wikis: where the names in each wiki are from.
+        indexes: side input, the title indexes by wiki.
+        table: side input, the entity table.
+        work: the workspace of the run.
     """
 
+    wikis: Sequence[NameSources]
     indexes: Any
-    links: Any
     table: Any
+    work: Workspace
+
+    def expand(self, begin: Any) -> beam.PCollection[NamesBuilt]:
+        step = partial(build_names, work=self.work)
+        build = RunStep(step, self.work, "names", self.indexes, self.table, key=attrgetter("wiki"), result=NamesBuilt)
+        return begin | "List wikis" >> beam.Create(self.wikis) | "Build" >> build
 
 
 @dataclass

@@ -11,16 +11,19 @@ from typing import Any
 import pytest
 import yaml
 
+from tests import wikinews
 from tests.conftest import Ended
+from tests.servers.dump_server import DATE, serving, site
 from wikianchor.__main__ import main
 from wikianchor.io.config_file import read_tables
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.pipelines.commands.release.command import release
 from wikianchor.pipelines.commands.release.options import STEPS, ReleaseOptions
+from wikianchor.schemas.mewsc16 import TOPICS
 
 ROOT = Path(__file__).parents[2]
 DUMPS = ROOT / "demo" / "dumps"
-RECIPES = sorted((ROOT / "configs").glob("release-*.toml"))
+RECIPES = sorted((ROOT / "configs").glob("release-ease-*.toml"))
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="NO TORCH: pip install '.[train]'")
 TOY = """
 [download]
@@ -151,3 +154,36 @@ def test_the_recipes_of_the_repository(path: Path, tmp_path: Path, wikianchor: C
     config = make("ease", {**tables["train"]["ease"], "data": "d", "output": "o"}, {})
     assert "/" in config.model
     assert tables["publish"]["private"]
+
+
+def test_mewsc16_is_made_and_published_by_one_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    news = wikinews.make_news("ja", 40, wikinews.WITH_TABLES)
+    wikinews.write(news, tmp_path / "news", DATE, tables=True)
+    files = {path.name: path.read_bytes() for path in (tmp_path / "news").iterdir()}
+    articles = f"jawikinews-{DATE}-pages-articles"
+    files[f"{articles}-multistream.xml.bz2"] = files.pop(f"{articles}.xml.bz2")
+    path = tmp_path / "news.toml"
+    with serving(site({"jawikinews": files})) as server:
+        path.write_text(
+            f'[download]\nfor = "mewsc16"\ndate = "{DATE}"\nsource = "dumps"\nwikis = ["ja"]\nsite = "{server.url}"\n'
+            'contact = "somebody@example.org"\n\n[mewsc16]\nmode = "clean"\n'
+        )
+        release(options(path, tmp_path, dumps=""), main)
+    assert [line.split()[1] for line in capsys.readouterr().out.splitlines() if line[:2] in ("1/", "2/", "3/")] == [
+        "download:",
+        "mewsc16:",
+        "publish:",
+    ]
+    card = (tmp_path / "published/README.md").read_text("utf-8")
+    assert f"jawikinews-{DATE}" in card
+    assert any(topic in card for topic in TOPICS)
+
+
+def test_the_recipe_of_mewsc16(tmp_path: Path, wikianchor: Callable[..., Ended]) -> None:
+    recipe = ROOT / "configs/release-mewsc16.toml"
+    ended = wikianchor("release", recipe, f"--output={tmp_path}/out", "--to=hf://user/name", "--dry_run")
+    assert ended.status == 0, ended.said
+    assert [line.split()[1] for line in ended.output.splitlines() if line] == ["download:", "mewsc16:", "publish:"]

@@ -142,6 +142,16 @@ def test_links_and_occurrences_in_fragments_count_by_region(
     assert [rows["apple", 1][name] for name in names] == [1, 1, 2, 2, 1, 1]
 
 
+def test_numbers_in_tables_are_no_names(tmp_path: Path, wiki: tuple[Path, Path]) -> None:
+    cells = ["| [[Apple|12]] of [[Apple|2–3]]", "| [[Apple|१२]] [[Apple|A 1]] [[Fruit|林]]", "The [[Apple|1987]]"]
+    sentences = write_sentences(tmp_path / "s", "enwiki", [Page("Apple", ["In [[Apple|1988]]."], fragments=cells)])
+    manifest = run(sentences, wiki[1], tmp_path / "out")
+    assert manifest["ledger"]["links"]["enwiki"] == {"kept": 4, "number": 3, "seen": 7}
+    assert manifest["ledger"]["regions"]["enwiki"] == {"lead": 1, "list": 1, "table": 2}
+    names = {row["surface"] for row in read_rows(tmp_path / "out", "mentions") if row["links"]}
+    assert names == {"1987", "1988", "A 1", "林"}
+
+
 def test_quotation_marks_around_a_link_are_no_part_of_its_name(tmp_path: Path, wiki: tuple[Path, Path]) -> None:
     labels = ("«Apple»", "«Pink", 'the "Lady" apple')
     pages = [Page("Apple", [f"An [[Apple|{label}]] a day." for label in labels])]

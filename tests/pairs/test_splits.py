@@ -232,14 +232,16 @@ def test_limits_are_those_of_a_sort_in_memory(
     hashes, keys = mix(1, np.array(patterns, np.int64)), mix(2, np.arange(len(patterns)))
     checked = []
     for order in range(shards):
-        arrays = {"patterns": hashes[order::shards], "keys": keys[order::shards]}
+        arrays = dict.fromkeys(("patterns", "repeats"), hashes[order::shards]) | {"keys": keys[order::shards]}
         links = np.ones(len(arrays["keys"]), np.int32)
         checked.append(Checked(order, save_tables(work.scratch, "c", {**arrays, "links": links}), len(links)))
-    tables = open_tables(limit_sentences(CheckTask(work, 0, (), most, Split()), checked).path)
+    task = CheckTask(work, 0, (), max_near_duplicates=most, max_repeats=most, split=Split())
+    tables = open_tables(limit_sentences(task, checked).path)
     expected = {
         int(value): int(np.sort(keys[hashes == value])[most - 1]) for value in hashes if (hashes == value).sum() > most
     }
     assert dict(zip(tables["patterns"].tolist(), tables["greatest_keys"].tolist(), strict=True)) == expected
+    assert dict(zip(tables["repeats"].tolist(), tables["greatest_repeats"].tolist(), strict=True)) == expected
 
 
 # --- texts of evaluation sets -----------------------------------------------------------------------------------------

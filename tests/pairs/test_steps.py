@@ -19,9 +19,16 @@ from wikianchor.pipelines.engine.sorted_runs import KeyRange, SortedRun, key_ran
 from wikianchor.pipelines.pairs import graph as pairs
 from wikianchor.pipelines.pairs import steps as rows
 from wikianchor.pipelines.pairs.decisions import ANY_KEY, BUCKETS
+from wikianchor.pipelines.pairs.entity_names import NameSources, build_names
 from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
-from wikianchor.pipelines.pairs.steps import DecideTask, SmallestKeys, greatest_kept, shard_bounds, smallest
-from wikianchor.pipelines.pairs.table_steps import TableBuilt, build_table, count_shard, list_sentence_shards
+from wikianchor.pipelines.pairs.steps import DecideTask, LookUps, SmallestKeys, greatest_kept, shard_bounds, smallest
+from wikianchor.pipelines.pairs.table_steps import (
+    CountTask,
+    TableBuilt,
+    build_table,
+    count_shard,
+    list_sentence_shards,
+)
 from wikianchor.pipelines.titles.steps import IndexBuilt, WikiTitles, build_index
 from wikianchor.schemas import pairs as schema
 
@@ -56,16 +63,26 @@ class Steps:
             path = write_sentences(tmp_path / wiki, wiki, pages, cut)
             self.indexes[wiki] = build_index(WikiTitles(wiki, str(path), entities.directory), self.work)
         self.shards = list(list_sentence_shards([(wiki, str(tmp_path / wiki)) for wiki in wikis]))
-        counted = [count_shard(shard, self.indexes, False, self.work) for shard in self.shards]
+        count_task = CountTask(self.work, sections=False, texts=True)
+        counted = [count_shard(shard, count_task, self.indexes) for shard in self.shards]
         self.links = {shard_result.order: shard_result.path for shard_result in counted}
         self.seen = {
             wiki: sum(shard_result.seen for shard_result in counted if shard_result.wiki == wiki) for wiki in wikis
         }
         self.table: TableBuilt = build_table(table_task, counted)
+        self.names = {
+            wiki: build_names(
+                NameSources(wiki, wiki.removesuffix("wiki"), str(tmp_path / wiki), ()),
+                self.indexes,
+                self.table,
+                self.work,
+            )
+            for wiki in wikis
+        }
 
     @property
-    def tables(self) -> tuple[dict[str, IndexBuilt], dict[int, str], TableBuilt]:
-        return self.indexes, self.links, self.table
+    def tables(self) -> LookUps:
+        return LookUps(self.indexes, self.links, self.table, self.names)
 
     def caps(self) -> str:
         combine = SmallestKeys(self.task.cap)
@@ -287,7 +304,7 @@ def test_the_first_in_the_dump_stays_of_rows_that_say_the_same(tmp_path: Path) -
         sentences=str(sentences),
         entities=str(entities),
         output=str(tmp_path / "out"),
-        choices=PairChoices(min_links=0),
+        choices=PairChoices(min_links=0, max_repeats=0),
     )
     manifest = pairs.run(options, [])
     links = manifest["ledger"]["links"]["enwiki"]

@@ -17,6 +17,7 @@ from wikianchor.pipelines.pairs.entity_table import TableOptions
 from wikianchor.pipelines.pairs.options import PairChoices
 from wikianchor.pipelines.pairs.table_steps import (
     Counted,
+    CountTask,
     TableBuilt,
     TableTask,
     build_table,
@@ -81,7 +82,8 @@ def test_links_are_counted_whatever_the_cut_into_shards(tmp_path: Path, cut: int
     indexes = {"enwiki": build_index(WikiTitles("enwiki", str(sentences), str(entities)), work)}
     seen, shards = 0, []
     for order, shard in enumerate(sorted(list_sentence_shards([("enwiki", str(sentences))]))):
-        built = count_shard(shard, indexes, False, work)
+        built = count_shard(shard, CountTask(work, sections=False, texts=True), indexes)
+        assert len(read_table(built.path, "texts")) == built.seen
         assert (built.order, built.wiki) == (order, "enwiki")
         assert len(read_table(built.path, "codes")) == built.seen
         seen += built.seen

@@ -201,6 +201,8 @@ def listed(path: str, data: bytes) -> dict[str, object]:
 def run_of(wiki: str, date: str, dumps: Mapping[str, bytes], status: str = "done") -> dict[str, bytes]:
     """A wiki's run: its files under their paths, and the list of them."""
     names = {"articlesmultistreamdump": "pages-articles-multistream", "pagepropstable": "page_props"}
+    tables = {"categorylinkstable": "categorylinks", "linktargettable": "linktarget"}
+    names |= {job: word for job, word in tables.items() if any(word in name for name in dumps)}
     jobs: dict[str, dict[str, Any]] = {
         job: {"status": status, "updated": "2026-01-02 03:04:05", "files": {}} for job in names
     }

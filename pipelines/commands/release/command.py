@@ -1,4 +1,4 @@
-"""`wikianchor release RECIPE --output=DIR --to=PLACE`: from dumps to a published model.
+"""`wikianchor release RECIPE --output=DIR --to=PLACE`: from dumps to a published model, or to MewsC-16.
 
 Each step runs in its own process: it frees its memory, and Beam and torch are never loaded together.
 """
@@ -89,13 +89,15 @@ def plan(config: ReleaseOptions, recipe: dict[str, Any]) -> list[Step]:
     Raises:
         UsageError: a table is missing.
     """
+    dumps = config.dumps or f"{config.output}/dumps"
+    if "mewsc16" in recipe:
+        return _steps(config, recipe, _mewsc16(config, dumps))
     trained = recipe.get("train", {})
     objectives = [name for name in OBJECTIVES if name in trained]
     if len(objectives) != 1:
         raise UsageError(f"{config.recipe}: needs one table [train.ease] or [train.simcse], has {len(objectives)}")
     (objective,) = objectives
     options, output = trained[objective], config.output
-    dumps = config.dumps or f"{output}/dumps"
     with_dev = config.evaluation and not any(name in options for name in DEV_OPTIONS)
     paths = {
         "download": ["download", f"--output={dumps}"],
@@ -113,6 +115,31 @@ def plan(config: ReleaseOptions, recipe: dict[str, Any]) -> list[Step]:
             f"--release={output}/release",
         ],
     }
+    return _steps(config, recipe, paths)
+
+
+def _mewsc16(config: ReleaseOptions, dumps: str) -> dict[str, list[str]]:
+    """Return the command lines of the steps from dumps of Wikinews to MewsC-16."""
+    made = f"{config.output}/mewsc16"
+    tables = [f"{dumps}/*wikinews-*-{table}.sql.gz" for table in ("categorylinks", "linktarget")]
+    return {
+        "download": ["download", f"--output={dumps}"],
+        "mewsc16": ["mewsc16", f"--dumps={dumps}/*wikinews-*.xml*", f"--sql={','.join(tables)}", f"--output={made}"],
+        "publish": ["publish", made, f"--to={config.target}", f"--release={config.output}/release"],
+    }
+
+
+def _steps(config: ReleaseOptions, recipe: dict[str, Any], paths: dict[str, list[str]]) -> list[Step]:
+    """Return the steps that are wanted, with the options of the recipe.
+
+    Args:
+        config: the options.
+        recipe: the tables of the recipe.
+        paths: the command line of each step.
+
+    Raises:
+        UsageError: a table is missing.
+    """
     wanted = [name for name in paths if name in config.steps and not (name == "download" and config.dumps)]
     steps = []
     for name in wanted:

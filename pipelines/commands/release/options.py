@@ -14,9 +14,12 @@ DESCRIPTION = """\
 Make and publish a model by one command: download the dumps, build the pairs, train, evaluate, and publish the model
 with its scores in the card. Each step is a command of wikianchor, with the options of its table in the recipe; the last
 one, `wikianchor publish`, sends a dataset or a model that is there. With --dumps, a directory of dumps, nothing is
-downloaded. The same command, given again, continues where it stopped.
+downloaded. The same command, given again, continues where it stopped. A recipe with a table [mewsc16] makes and
+publishes MewsC-16 instead: download, mewsc16, publish.
 """
 STEPS = ("download", "build", "train", "evaluate", "publish")
+# Those of a recipe for MewsC-16 are download, this one, and publish.
+MEWSC16 = "mewsc16"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +28,8 @@ class ReleaseOptions(DryRun, Target, DumpPaths, Output):
 
     recipe: str = option(
         positional=True,
-        help="TOML file with tables of options: [download], [build], [train.ease], [evaluate], [publish]",
+        help="TOML file with tables of options: [download], [build], [train.ease], [evaluate], [publish]; or "
+        "[download], [mewsc16], [publish]",
     )
     target: str = ""
     # A directory of dumps that are there, in place of the download.
@@ -33,7 +37,7 @@ class ReleaseOptions(DryRun, Target, DumpPaths, Output):
     evaluation: str = option(
         "", metavar="DIR", help="directory of evaluation sets, for the scores and to choose the best weights"
     )
-    steps: tuple[str, ...] = option(STEPS, help="the steps to do, with commas")
+    steps: tuple[str, ...] = option((*STEPS, MEWSC16), help="the steps to do, with commas")
 
     def completed(self) -> ReleaseOptions:
         """Check the steps, and the options that they need.
@@ -41,8 +45,8 @@ class ReleaseOptions(DryRun, Target, DumpPaths, Output):
         Raises:
             UsageError: there is no such step, or an option is missing.
         """
-        if unknown := [step for step in self.steps if step not in STEPS]:
-            known = did_you_mean(unknown[0], STEPS) or f": choose of {', '.join(STEPS)}"
+        if unknown := [step for step in self.steps if step not in (*STEPS, MEWSC16)]:
+            known = did_you_mean(unknown[0], STEPS) or f": choose of {', '.join((*STEPS, MEWSC16))}"
             raise UsageError(f"--steps={unknown[0]}: no such step{known}")
         if "publish" in self.steps and not self.target:
             raise UsageError("--to is missing: name a place, or leave publish out of --steps")

@@ -1,0 +1,149 @@
+"""Collect the names of the entities of pairs: titles and redirects, labels, and names of `mentions`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wikianchor.pipelines.arrays.spill import Rows, Spill, rows_of
+from wikianchor.pipelines.arrays.tables import changes, map_tables, open_tables, read_table, save_pieces, save_tables
+from wikianchor.pipelines.dataset.reader import read_batches, shards_of
+from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
+from wikianchor.pipelines.pairs.entity_table import EntityIds
+from wikianchor.pipelines.pairs.named_entities import EntityNames, NameSearch, name_keys
+from wikianchor.pipelines.pairs.words import WordFinder
+from wikianchor.pipelines.text.prose import holds_no_spaces
+from wikianchor.pipelines.titles.steps import IndexBuilt
+from wikianchor.pipelines.titles.title_index import FINE, Ints, TitleIndex
+
+if TYPE_CHECKING:
+    from wikianchor.pipelines.pairs.table_steps import TableBuilt
+
+NAME = np.dtype([("entity", np.int64), ("first", np.uint64), ("last", np.uint64)])
+# Labels in these languages are names in every wiki.
+EVERYWHERE = ("en", "mul")
+
+
+def is_name_in(language: str, wiki_language: str) -> bool:
+    """Return whether labels in a language are names in a wiki, given by its language."""
+    return language in EVERYWHERE or language.partition("-")[0] == wiki_language.partition("-")[0]
+
+
+class LabelNames:
+    """The labels of entities as names, collected by language on disk.
+
+    Args:
+        languages: the languages of the labels that are collected.
+        directory: the directory of the file.
+    """
+
+    def __init__(self, languages: Sequence[str], directory: str) -> None:
+        self._languages, self._directory = languages, directory
+        self._spill = Spill(NAME, max(1, len(languages)), directory)
+
+    def add(self, labels: pa.ListArray, entities: Ints) -> None:
+        """Add the labels of entities, given as dense ids."""
+        flat = labels.flatten()
+        of_label = entities[pc.list_parent_indices(labels).to_numpy()]
+        for part, language in enumerate(self._languages):
+            wanted = pc.equal(flat.field("language"), language)
+            rows = _rows(
+                flat.field("text").filter(wanted),
+                of_label[wanted.to_numpy(zero_copy_only=False)],
+                WordFinder(holds_no_spaces(language)),
+            )
+            self._spill.add(rows, np.full(len(rows), part))
+
+    def save(self) -> WorkPath:
+        """Write an array of names for each language; return their path."""
+        with self._spill:
+            names = ({language: self._spill.read(part)} for part, language in enumerate(self._languages))
+            lengths = {language: self._spill.count(part) for part, language in enumerate(self._languages)}
+            return save_pieces(self._directory, "labels", lengths, names)
+
+
+class NameSources(NamedTuple):
+    """Where the names of entities in a wiki are from, beside their labels.
+
+    Attributes:
+        wiki: database name.
+        language: its language.
+        titles: directory of the dataset with its `titles`.
+        mentions: shards of the config `candidates` of `mentions`.
+    """
+
+    wiki: str
+    language: str
+    titles: str
+    mentions: tuple[str, ...]
+
+
+class NamesBuilt(NamedTuple):
+    """The names of entities in a wiki, on disk: the arrays of `EntityNames`."""
+
+    wiki: str
+    path: WorkPath
+    unspaced: bool
+
+    def open(self) -> NameSearch:
+        """Return what searches pages for the names."""
+        tables = open_tables(self.path)
+        return NameSearch(EntityNames(tables["starts"], tables["keys"]), WordFinder(self.unspaced))
+
+
+def build_names(
+    sources: NameSources, indexes: Mapping[str, IndexBuilt], table: TableBuilt, work: Workspace
+) -> NamesBuilt:
+    """Write the names of the entities in a wiki.
+
+    Args:
+        sources: where they are from, beside labels.
+        indexes: the title index of each wiki.
+        table: the entity table, and the names that are labels.
+        work: the workspace of the run.
+    """
+    unspaced = holds_no_spaces(sources.language)
+    finder = WordFinder(unspaced)
+    of_languages = map_tables(table.labels)
+    rows = [of_languages[language] for language in of_languages if is_name_in(language, sources.language)]
+    ids = EntityIds(table.path)
+    for shard in shards_of(sources.titles, "titles"):
+        rows += [_rows(*named, finder) for named in _titles(shard, TitleIndex(indexes[sources.wiki].path), ids)]
+    for shard in sources.mentions:
+        for batch in read_batches(shard, ["wiki", "surface", "qid"], only=("wiki", sources.wiki)):
+            batch = batch.filter(pc.equal(batch.column("wiki"), sources.wiki))
+            entities = ids.of(batch.column("qid").to_numpy()).astype(np.int64)
+            rows.append(_rows(batch.column("surface"), entities, finder))
+    names = np.concatenate([np.zeros(0, NAME), *rows])
+    names = names[np.lexsort((names["last"], names["first"], names["entity"]))]
+    names = names[changes(names["entity"], names["first"], names["last"])]
+    starts = np.searchsorted(names["entity"], np.arange(len(read_table(table.path, "qids")) + 1))
+    tables = {"starts": starts, "keys": np.stack([names["first"], names["last"]], axis=1)}
+    return NamesBuilt(sources.wiki, save_tables(work.scratch, f"names-{sources.wiki}", tables), unspaced)
+
+
+def _titles(shard: str, index: TitleIndex, ids: EntityIds) -> Iterator[tuple[pa.StringArray, Ints]]:
+    """Yield titles without the qualifier in brackets at their end, and the entity of each."""
+    items, codes = index.look_up(batch.column("title") for batch in read_batches(shard, ["title"]))
+    entities = np.where(codes == FINE, ids.of(items).astype(np.int64), -1)
+    for batch in read_batches(shard, ["title"]):
+        titles = batch.column("title")
+        of_batch, entities = entities[: len(titles)], entities[len(titles) :]
+        wanted = titles.filter(pa.array(of_batch >= 0))
+        yield pc.replace_substring_regex(wanted, r"^(.+?) ?\([^()]*\)$", r"\1"), of_batch[of_batch >= 0]
+
+
+def _rows(names: pa.StringArray, entities: Ints, finder: WordFinder) -> Rows:
+    """Return names as of NAME; entities below 0 are none."""
+    known = entities >= 0
+    texts, entities = names.filter(pa.array(known)).to_pylist(), entities[known]
+    # Outside ASCII, a page may write the first letter of a name in the other case.
+    foreign = [index for index, text in enumerate(texts) if not text[:1].isascii()]
+    texts += [texts[index][0].swapcase() + texts[index][1:] for index in foreign]
+    entities = np.concatenate([entities, entities[np.array(foreign, np.int64)]])
+    keys, usable = name_keys(texts, finder)
+    return rows_of(NAME, entity=entities[usable], first=keys[usable, 0], last=keys[usable, 1])

@@ -1,0 +1,186 @@
+"""Which entities a page names: no pair of the page has one as a hard negative (`--named_negatives` keeps them).
+
+The names of an entity are the titles and redirects of its page, its labels, and what `mentions` has. A page names it if
+the words of a name are one after the other in the text of its sentences. For each page there is a bitmap of its words
+and of its pairs of words; of a name the first and the last pair are looked up. So no name is missed, and a few per cent
+of other entities are taken for named, which are drawn again too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from wikianchor.pipelines.arrays.hashing import Hashes
+from wikianchor.pipelines.arrays.tables import changes
+from wikianchor.pipelines.pairs.words import Bytes, Flags, WordFinder, Words
+from wikianchor.pipelines.titles.title_index import Ints
+
+# Bits of the bitmap of a page for each of its words, at least. Half of them take less time, and find twice as many
+# entities that are not named.
+BITS_PER_WORD = 16
+_FEWEST_BITS = 64
+# Bytes of text whose words are found at a time: they fit into the cache of a core with all that is made of them.
+AT_ONCE = 1 << 17
+
+
+def name_keys(names: Sequence[str], finder: WordFinder) -> tuple[Hashes, Flags]:
+    """Return the keys of names, (names, 2), and which have any: a name of one character has none.
+
+    A page that contains a name has both keys.
+    """
+    encoded = [name.encode("utf-8", "replace") for name in names]
+    lengths = np.fromiter(map(len, encoded), np.int64, len(encoded)) + 1
+    words = finder.find(np.frombuffer(b"\0".join([*encoded, b"\0"]), np.uint8))
+    # The number of the first word of each name.
+    first = np.searchsorted(words.starts, np.cumsum(lengths) - lengths)
+    counts = np.diff(np.append(first, len(words.starts)))
+    keys = np.zeros((len(names), 2), np.uint64)
+    one, two, more = (np.flatnonzero(mask) for mask in (counts == 1, counts == 2, counts > 2))
+    pairs = words.with_next()
+    keys[one] = words.hashes[first[one], None]
+    keys[two] = pairs[first[two], None]
+    two = two[~words.single[first[two]]]
+    keys[two, 0] = words.hashes[first[two]]
+    keys[more, 0], keys[more, 1] = pairs[first[more]], pairs[first[more] + counts[more] - 2]
+    usable = (counts > 1) | ((counts == 1) & (lengths > 2))
+    usable[one] &= ~words.single[first[one]]
+    return keys, usable
+
+
+class EntityNames(NamedTuple):
+    """The names of all entities in a wiki.
+
+    Attributes:
+        starts: by dense id, the index of its first name; and the number of names.
+        keys: the keys of names, (names, 2).
+    """
+
+    starts: Ints
+    keys: Hashes
+
+
+class NameSearch:
+    """Searches pages for the names of entities.
+
+    Args:
+        names: the names.
+        finder: finds words.
+    """
+
+    def __init__(self, names: EntityNames, finder: WordFinder) -> None:
+        self._names, self._finder = names, finder
+        self._marks = np.zeros(0, np.uint8)
+
+    def open(self, texts: pa.StringArray, pages: Ints) -> NamedOnPages:
+        """Return what some pages name.
+
+        Args:
+            texts: sentences, those of a page one after the other.
+            pages: the page id of each.
+        """
+        heads = np.flatnonzero(changes(pages))
+        bitmaps, shifts, sizes = zip(*self._bitmaps(texts, heads), strict=True)
+        order = np.argsort(pages[heads], kind="stable")
+        bits = np.concatenate(sizes)
+        return NamedOnPages(
+            names=self._names,
+            bits=np.concatenate(bitmaps),
+            pages=pages[heads][order],
+            shifts=np.concatenate(shifts)[order],
+            offsets=(np.cumsum(bits) - bits)[order].astype(np.uint64),
+        )
+
+    def _bitmaps(self, texts: pa.StringArray, heads: Ints) -> Iterator[tuple[Bytes, Hashes, Ints]]:
+        """Yield the bitmaps of pages, those of several at a time, with the shifts and numbers of bits of each.
+
+        Args:
+            texts: sentences.
+            heads: the first sentence of each page.
+        """
+        offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
+        starts = offsets.astype(np.int64)
+        data = np.frombuffer(texts.buffers()[2] or b"\0", np.uint8)
+        cuts = np.flatnonzero(changes((starts[heads] - starts[0]) // AT_ONCE))
+        for first, last in pairwise([*cuts.tolist(), len(heads)]):
+            begin, end = heads[first], heads[last] if last < len(heads) else len(texts)
+            separated, firsts = _separated(data[starts[begin] : starts[end]], starts[begin:end] - starts[begin])
+            yield self._bitmap(self._finder.find(separated), firsts[heads[first:last] - begin])
+
+    def _bitmap(self, words: Words, pages: Ints) -> tuple[Bytes, Hashes, Ints]:
+        """Return the bitmaps of pages, given the words of all of them and the offset of each; see `_bitmaps`."""
+        first = np.append(np.searchsorted(words.starts, pages), len(words.starts))
+        bits = np.maximum(np.diff(first) * BITS_PER_WORD, _FEWEST_BITS)
+        exponents = np.ceil(np.log2(bits)).astype(np.int64)
+        sizes = 1 << exponents
+        total = int(sizes.sum())
+        if total >= len(self._marks):
+            self._marks = np.empty(2 * total, np.uint8)
+        # The last mark is that of no page.
+        marks = self._marks[: total + 1]
+        marks.fill(0)
+        shifts = (64 - exponents).astype(np.uint64)
+        counts = np.diff(first)
+        of_word = np.repeat(shifts, counts)
+        offsets = np.repeat((np.cumsum(sizes) - sizes).astype(np.uint64), counts)
+        alone = words.hashes >> of_word
+        alone += offsets
+        marks[(alone[~words.single] if words.single.any() else alone).view(np.int64)] = 1
+        pairs = words.with_next()
+        pairs >>= of_word[:-1]
+        pairs += offsets[:-1]
+        # The last word of a page has no next one.
+        last = first[1:-1] - 1
+        pairs[last[(last >= 0) & (last < len(pairs))]] = total
+        marks[pairs.view(np.int64)] = 1
+        return np.packbits(marks[:total], bitorder="little"), shifts, sizes
+
+
+def _separated(data: Bytes, starts: Ints) -> tuple[Bytes, Ints]:
+    """Return text with a separator before each sentence that begins right behind a letter, and the starts of sentences
+    there."""
+    begins = starts[1:]
+    before = data[np.maximum(begins - 1, 0)] if len(data) else np.zeros(len(begins), np.uint8)
+    glued = (before > 0x7F) & (data[np.maximum(begins - 3, 0)] != 0xE2) if (before > 0x7F).any() else before > 0x7F
+    glued |= ((before | 0x20) - ord("a") < 26) | (before - ord("0") < 10)
+    if not glued.any():
+        return data, starts
+    inserted = np.append(0, np.cumsum(glued))
+    return np.insert(data, starts[1:][glued], 0), starts + inserted
+
+
+class NamedOnPages(NamedTuple):
+    """What pages name.
+
+    Attributes:
+        names: the names of the entities.
+        bits: the bitmaps of all pages.
+        pages: page ids, ascending.
+        shifts: by page, the shift that makes a key the number of a bit.
+        offsets: by page, its first bit.
+    """
+
+    names: EntityNames
+    bits: Bytes
+    pages: Ints
+    shifts: Hashes
+    offsets: Hashes
+
+    def contains(self, pages: Ints, entities: Ints) -> Flags:
+        """Return for each (page, entity) whether the page names the entity."""
+        first = self.names.starts[entities]
+        counts = self.names.starts[entities + 1] - first
+        row = np.repeat(np.arange(len(pages)), counts)
+        name = np.arange(len(row)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+        page = np.searchsorted(self.pages, pages)[row]
+        for key in (0, 1):
+            bit = (self.names.keys[name, key] >> self.shifts[page]) + self.offsets[page]
+            is_set = self.bits[(bit >> np.uint64(3)).view(np.int64)] >> (bit & np.uint64(7)).astype(np.uint8) & 1 > 0
+            row, name, page = row[is_set], name[is_set], page[is_set]
+        named = np.zeros(len(pages), np.bool_)
+        named[row] = True
+        return named

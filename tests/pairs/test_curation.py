@@ -1,0 +1,224 @@
+"""What `pairs` leaves out by default: types of no use, negatives that the page names, texts that are everywhere."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.stand_in import Item, Page, read_rows, run_pairs, write_entities, write_sentences
+from wikianchor.io.errors import UsageError
+from wikianchor.pipelines.pairs import named_entities
+from wikianchor.pipelines.pairs.excluded_types import GROUPS, types_named
+from wikianchor.pipelines.pairs.named_entities import EntityNames, NameSearch, name_keys
+from wikianchor.pipelines.pairs.text_hashes import hash_texts
+from wikianchor.pipelines.pairs.words import WordFinder
+
+CITY, YEAR, LEAP_YEAR, LUNAR_YEAR, MONTH, HOLIDAY, NAME = 515, 577, 19828, 900, 5151, 1445650, 101352
+
+
+def written(tmp_path: Path, pages: list[Page], items: list[Item], **choices: Any) -> tuple[dict[str, int], list[Any]]:
+    """Return the ledger and the rows of `pairs`."""
+    sentences = write_sentences(tmp_path / "s", "enwiki", pages)
+    entities = write_entities(tmp_path / "e", ["enwiki"], items, labels=("en", "de"))
+    manifest = run_pairs([sentences], entities, tmp_path / "out", min_links=0, **choices)
+    return manifest["ledger"]["links"]["enwiki"], read_rows(tmp_path / "out", "pairs")
+
+
+# --- types ------------------------------------------------------------------------------------------------------------
+
+TYPES = {
+    "Rome": CITY,
+    "Oslo": CITY,
+    "1987": YEAR,
+    "1988": LEAP_YEAR,
+    "5748": LUNAR_YEAR,
+    "May": MONTH,
+    "Feast": HOLIDAY,
+}
+
+
+def of_types(tmp_path: Path, **choices: Any) -> tuple[dict[str, int], set[str]]:
+    """Return the ledger, and which of TYPES come out: as entities or as negatives."""
+    titles = list(TYPES)
+    pages = [Page(f"On {title}", [f"It is about [[{title}]]."]) for title in titles]
+    items = [Item(number, [TYPES[title]], {"enwiki": title}) for number, title in enumerate(titles, 1)]
+    # Superclasses are those of the pages about the types.
+    items += [
+        Item(LUNAR_YEAR, [], {"enwiki": "Lunar year"}, superclasses=[YEAR]),
+        Item(HOLIDAY, [], {"enwiki": "Holiday"}, superclasses=[YEAR]),
+    ]
+    links, rows = written(tmp_path, [*pages, *map(Page, titles)], items, **choices)
+    qids = {qid for row in rows for qid in (row["entity_qid"], *row["hard_negative_qids"])}
+    return links, {title for number, title in enumerate(titles, 1) if number in qids}
+
+
+def test_dates_and_parts_of_calendars_are_left_out_with_their_subclasses(tmp_path: Path) -> None:
+    links, titles = of_types(tmp_path, negatives=0)
+    assert links["excluded_type"] == 4
+    # A holiday is more than a date, whatever its superclasses.
+    assert titles == {"Rome", "Oslo", "Feast"}
+
+
+@pytest.mark.parametrize(
+    ("names", "left"),
+    [
+        ((), set(TYPES)),
+        (("dates",), {"Rome", "Oslo", "May", "Feast"}),
+        (("calendar", f"Q{CITY}"), {"1987", "1988", "5748", "Feast"}),
+    ],
+)
+def test_types_are_named_by_groups_and_items(tmp_path: Path, names: tuple[str, ...], left: set[str]) -> None:
+    assert of_types(tmp_path, negatives=0, exclude_types=names)[1] == left
+
+
+def test_an_excluded_entity_is_no_negative(tmp_path: Path) -> None:
+    """An item that is a city and a year is a negative of cities unless years are left out."""
+    pages = [Page(f"On {title}", [f"It is about [[{title}]]."]) for title in ("A", "B", "C")]
+    items = [Item(number, [CITY], {"enwiki": title}) for number, title in enumerate("AB", 1)]
+    items.append(Item(3, [CITY, YEAR], {"enwiki": "C"}))
+    everything = [*pages, Page("A"), Page("B"), Page("C")]
+    negatives = {qid for row in written(tmp_path / "on", everything, items)[1] for qid in row["hard_negative_qids"]}
+    assert negatives == {1, 2}
+    links, rows = written(tmp_path / "off", everything, items, exclude_types=())
+    assert "excluded_type" not in links
+    assert {row["entity_qid"] for row in rows} == {1, 2, 3}
+
+
+def test_an_item_without_types_is_not_excluded(tmp_path: Path) -> None:
+    links, _ = written(
+        tmp_path, [Page("P", ["In [[1987]]."]), Page("1987")], [Item(1, [], {"enwiki": "1987"})], negatives=0
+    )
+    assert links == {"kept": 1, "seen": 1}
+
+
+@pytest.mark.parametrize("value", ["years", "Q", "Q0", "none,dates", ""])
+def test_names_that_are_no_types_are_refused(value: str) -> None:
+    with pytest.raises(UsageError, match=r"--exclude_types=.* is none of dates, calendar, .* Q101352"):
+        types_named(value, "exclude_types")
+
+
+def test_no_type_is_in_two_groups() -> None:
+    assert sum(map(len, GROUPS.values())) == len({qid for group in GROUPS.values() for qid in group})
+
+
+# --- negatives that the page names ------------------------------------------------------------------------------------
+
+
+def drawn(tmp_path: Path, text: str, **choices: Any) -> set[int]:
+    """Return the negatives of many rows of a page with a text; all cities but its own are 2 to 5."""
+    pages = [
+        Page("P", [f"Number {'ab'[number % 2]}{'x' * number} is in [[Rome]]." for number in range(40)] + [text]),
+        *(Page(f"On {title}", [f"It is about [[{title}]]."]) for title in ("Oslo", "New Delhi", "Łódź", "Bern")),
+        *map(Page, ("Rome", "Oslo", "New Delhi", "Łódź", "Bern")),
+        Page("Christiania", redirect="Oslo"),
+    ]
+    items = [
+        Item(1, [CITY], {"enwiki": "Rome"}),
+        Item(2, [CITY], {"enwiki": "Oslo"}),
+        Item(3, [CITY], {"enwiki": "New Delhi"}, labels={"en": "New Delhi", "de": "Neu-Delhi"}),
+        Item(4, [CITY], {"enwiki": "Łódź"}),
+        Item(5, [CITY], {"enwiki": "Bern"}, labels={"en": "City of Bern"}),
+    ]
+    _, rows = written(tmp_path, pages, items, **choices)
+    return {qid for row in rows if row["title"] == "P" for qid in row["hard_negative_qids"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Nothing else.", {2, 3, 4, 5}),
+        ("It is larger than Oslo.", {3, 4, 5}),
+        ("Its sister is OSLO", {3, 4, 5}),
+        ("In Christiania, too.", {3, 4, 5}),
+        ("See «New Delhi».", {2, 4, 5}),
+        ("New in Delhi, and Osloers.", {2, 3, 4, 5}),
+        ("It is the city of Bern.", {2, 3, 4}),
+        ("From łódź on.", {2, 3, 5}),
+        # German labels are no names in English.
+        ("Neu-Delhi.", {2, 3, 4, 5}),
+    ],
+)
+def test_negatives_that_the_page_names_are_not_drawn(tmp_path: Path, text: str, left: set[int]) -> None:
+    assert drawn(tmp_path / "on", text) == left
+    assert drawn(tmp_path / "off", text, named_negatives=True) == {2, 3, 4, 5}
+
+
+def test_rows_of_a_page_keep_their_number_of_negatives(tmp_path: Path) -> None:
+    assert drawn(tmp_path, "Oslo and New Delhi.", negatives=2) == {4, 5}
+
+
+LETTERS = st.text(alphabet="ab АБ éß東京ンก '-«».,", max_size=12)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), LETTERS), min_size=1, max_size=12),
+    st.lists(LETTERS, max_size=8),
+    st.booleans(),
+)
+def test_a_page_names_what_its_text_contains_however_pages_come(
+    sentences: list[tuple[int, str]], names: list[str], unspaced: bool
+) -> None:
+    finder = WordFinder(unspaced)
+    keys, usable = name_keys(names, finder)
+    search = NameSearch(EntityNames(np.arange(len(names) + 1), keys), finder)
+    sentences = sorted(sentences, key=lambda sentence: sentence[0])
+    pages = np.array([page for page, _ in sentences])
+
+    def named(texts: list[str], ids: np.ndarray, page: int) -> list[bool]:
+        wanted = np.arange(len(names))
+        named = search.open(pa.array(texts, pa.string()), ids).contains(np.full(len(names), page), wanted)
+        return (named & usable).tolist()
+
+    for page in set(pages.tolist()):
+        of_page = [text for number, text in sentences if number == page]
+        together = named([text for _, text in sentences], pages, page)
+        assert together == named(of_page, np.full(len(of_page), page), page)
+        for name, is_usable, is_named in zip(names, usable.tolist(), together, strict=True):
+            if is_usable and any(f" {name} " in f" {text} " for text in of_page):
+                assert is_named
+
+
+def test_portions_of_text_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    finder = WordFinder(False)
+    keys, _ = name_keys(["ab ba", "bb"], finder)
+    search = NameSearch(EntityNames(np.arange(3), keys), finder)
+    texts, pages = pa.array(["ab ba."] * 3 + ["b" * 30] * 3 + ["ab bb"] * 3), np.repeat([5, 3, 9], 3)
+    wanted = np.repeat([3, 5, 9], 2), np.tile([0, 1], 3)
+    whole = search.open(texts, pages).contains(*wanted).tolist()
+    monkeypatch.setattr(named_entities, "AT_ONCE", 8)
+    assert search.open(texts, pages).contains(*wanted).tolist() == whole
+    assert search.open(texts.slice(3), pages[3:]).contains(*(ids[[0, 1, 4, 5]] for ids in wanted)).tolist() == [
+        *whole[:2],
+        *whole[4:],
+    ]
+    assert whole[2:] == [True, False, False, True]
+
+
+# --- texts that are everywhere ----------------------------------------------------------------------------------------
+
+
+def test_a_text_of_many_pages_is_kept_a_few_times(tmp_path: Path) -> None:
+    cities = [f"City {chr(97 + number)}" for number in range(12)]
+    pages = [
+        Page(f"On {city}", [f"In {number} there were 7 people in [[{city}|it]].", f"Of [[{city}]]."])
+        for number, city in enumerate(cities)
+    ]
+    items = [Item(number, [CITY], {"enwiki": city}) for number, city in enumerate(cities, 1)]
+    links, rows = written(tmp_path / "on", [*pages, *map(Page, cities)], items)
+    assert links == {"kept": 17, "repeated_text": 7, "seen": 24}
+    assert sum("people" in row["text"] for row in rows) == 5
+    again, _ = written(tmp_path / "again", [*map(Page, cities), *reversed(pages)], items, max_repeats=2)
+    assert again["repeated_text"] == 10
+    assert written(tmp_path / "off", [*pages, *map(Page, cities)], items, max_repeats=0)[0] == {"kept": 24, "seen": 24}
+
+
+def test_only_digits_are_equal() -> None:
+    texts = pa.array(["In 7 of 12.", "In 1987 of 1.", "In ٧ of १२.", "In x of 1.", "No digit.", "„Кафе“ — 東京"])
+    hashes = hash_texts(texts, np.arange(6)).tolist()
+    assert hashes[0] == hashes[1] == hashes[2]
+    assert len(set(hashes)) == 4
+    assert hash_texts(texts.slice(2), np.array([0, 2])).tolist() == [hashes[2], 0, hashes[4], 0]
