@@ -25,7 +25,7 @@ from wikianchor.pipelines.titles.title_index import Ints
 BITS_PER_WORD = 16
 _FEWEST_BITS = 64
 # Bytes of text whose words are found at a time: they fit into the cache of a core with all that is made of them.
-AT_ONCE = 1 << 17
+AT_ONCE = 1 << 18
 
 
 def name_keys(names: Sequence[str], finder: WordFinder) -> tuple[Hashes, Flags]:

@@ -238,7 +238,8 @@ def _limit_repeats(task: CheckTask, shards: Sequence[Checked], parts: int) -> tu
         repeated = []
         for part in range(parts):
             ascending = np.sort(texts.read(part)["text"])
-            repeated.append(distinct(ascending[most:][ascending[most:] == ascending[: len(ascending) - most]]))
+            later = ascending[most:]
+            repeated.append(distinct(later[later == ascending[: len(later)]]))
         frequent = np.concatenate(repeated)
         for shard in shards:
             arrays = map_tables(shard.path)

@@ -104,7 +104,8 @@ class WordFinder:
         _clear(inside, signs[data[signs] == 0xE2], 3)
         # Of those with D8, the Arabic comma, semicolon and question mark.
         arabic = np.flatnonzero(data[:-1] == 0xD8)
-        _clear(inside, arabic[np.isin(data[arabic + 1], (0x8C, 0x9B, 0x9F))], 2)
+        if len(arabic):
+            _clear(inside, arabic[np.isin(data[arabic + 1], (0x8C, 0x9B, 0x9F))], 2)
         singles = np.flatnonzero(data >= self._first_single)
         singles = singles[data[singles] != 0xE2]
         _clear(inside, singles, 3)

@@ -216,6 +216,13 @@ def test_a_text_of_many_pages_is_kept_a_few_times(tmp_path: Path) -> None:
     assert written(tmp_path / "off", [*pages, *map(Page, cities)], items, max_repeats=0)[0] == {"kept": 24, "seen": 24}
 
 
+def test_a_wiki_of_few_sentences(tmp_path: Path) -> None:
+    pages = [Page(f"P{letter}", [f"On {letter}, [[A]] or [[B]]."]) for letter in "wxyz"]
+    items = [Item(1, [CITY], {"enwiki": "A"}), Item(2, [CITY], {"enwiki": "B"})]
+    links, _ = written(tmp_path, [*pages, Page("A"), Page("B")], items, negatives=0)
+    assert links == {"kept": 8, "seen": 8}
+
+
 def test_only_digits_are_equal() -> None:
     texts = pa.array(["In 7 of 12.", "In 1987 of 1.", "In ٧ of १२.", "In x of 1.", "No digit.", "„Кафе“ — 東京"])
     hashes = hash_texts(texts, np.arange(6)).tolist()
