@@ -66,7 +66,7 @@ class Shuffle(beam.PTransform):
         ranges: returns, given the PCollection of the units' results, a side input with the list of `KeyRange` of all
             output shards; those of a group ascend and leave no gap.
         reduce_step: a function of a `KeyRange`, its `Shard` and side inputs, that returns a record.
-        reduce_sides: side inputs of the reduce step.
+        reduce_sides: side inputs of the reduce step, or what returns them, given the PCollection of the units' results.
         grouped: whether rows of different wikis are apart.
         empty: whether the reduce step is called for shards without a row, too.
     """
@@ -80,7 +80,7 @@ class Shuffle(beam.PTransform):
         map_sides: Sequence[Any],
         ranges: Callable[[beam.PCollection[Any]], Any],
         reduce_step: Callable[..., Any],
-        reduce_sides: Sequence[Any] = (),
+        reduce_sides: Sequence[Any] | Callable[[beam.PCollection[Any]], Sequence[Any]] = (),
         grouped: bool = True,
         empty: bool = False,
     ) -> None:
@@ -90,6 +90,9 @@ class Shuffle(beam.PTransform):
         self._map_step, self._map_sides, self._grouped = map_step, map_sides, grouped
         self._empty = empty
         self._ranges, self._reduce_step, self._reduce_sides = ranges, reduce_step, reduce_sides
+
+    def _sides(self, results: beam.PCollection[Any]) -> Sequence[Any]:
+        return self._reduce_sides(results) if callable(self._reduce_sides) else self._reduce_sides
 
     def expand(self, units: beam.PCollection[Any]) -> Reduced:
         return self._by_files(units) if self._work.shuffle == "files" else self._by_beam(units)
@@ -119,7 +122,8 @@ class Shuffle(beam.PTransform):
         shards = (
             begin
             | "List shards" >> ListElements(list, self._ranges(results))  # KeyRange
-            | "Reduce" >> self._run(reduce, "reduce", runs, *self._reduce_sides, result=result_type(self._reduce_step))
+            | "Reduce"
+            >> self._run(reduce, "reduce", runs, *self._sides(results), result=result_type(self._reduce_step))
         )
         return Reduced(results, shards)
 
@@ -135,7 +139,7 @@ class Shuffle(beam.PTransform):
             none = units.pipeline | "Sorting" >> beam.Create([self._sorting], reshuffle=False)
             nothing = none | "Empty pieces" >> beam.FlatMap(empty_pieces, ranges).with_output_types(tuple[int, bytes])
             pieces = (pieces, nothing) | "All pieces" >> beam.Flatten()
-        sides = (self._reduce_step, self._sorting, ranges, *self._reduce_sides)
+        sides = (self._reduce_step, self._sorting, ranges, *self._sides(mapped.results))
         shards = (
             pieces
             | "Group" >> beam.GroupByKey()  # (number of the shard, pieces)

@@ -22,6 +22,7 @@ from wikianchor.pipelines.pairs.named_entities import NameSearch
 from wikianchor.pipelines.pairs.negatives import Draws, draw_from_fixed, draw_negatives
 from wikianchor.pipelines.pairs.page_links import PageLinks
 from wikianchor.pipelines.pairs.splits import NO_SPLIT, Split
+from wikianchor.pipelines.pairs.text_hashes import hash_texts
 from wikianchor.pipelines.titles.counts import ShardLinks
 from wikianchor.pipelines.titles.title_index import (
     BROKEN,
@@ -87,8 +88,12 @@ _SHUFFLE = 1
 # Column of the shuffle: output shards are ranges of this key. It is not published. With --split, its highest bits are
 # the split, so that each output shard is of one split.
 SHUFFLE_KEY = "shuffle_key"
+# Column of the shuffle: `Eligible.texts`. It is not published.
+TEXT_HASH = "text_hash"
 SPLIT_SHIFT = 62
-ROW_SCHEMA = pa.schema([*schema.SCHEMA, pa.field(SHUFFLE_KEY, pa.uint64(), nullable=False)])
+ROW_SCHEMA = pa.schema(
+    [*schema.SCHEMA, *(pa.field(name, pa.uint64(), nullable=False) for name in (TEXT_HASH, SHUFFLE_KEY))]
+)
 # The greatest sample key: as a limit it excludes no row.
 ANY_KEY = (1 << 63) - 1
 
@@ -104,6 +109,7 @@ class DecisionOptions:
             entity, as the released EASE data were made; 0: from the whole pool.
         sections: count a link to a section as a link to its page.
         duplicates: keep rows whose content equals that of another row of the wiki.
+        repeats: whether repeated texts are left out where rows are written.
         split: how pages are assigned to splits.
     """
 
@@ -113,6 +119,7 @@ class DecisionOptions:
     sections: bool
     duplicates: bool
     split: Split = NO_SPLIT
+    repeats: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,6 +147,7 @@ class Eligible(NamedTuple):
         pages: page ids.
         sentences: sentence ids.
         starts: offset in the sentence, code points.
+        texts: a hash of the sentence, in which digits do not count; 0 where it is not needed.
         sample_keys: a hash of the row's content, 63 bits. The rows with the smallest keys make the sample, and
             those kept under a cap. Duplicates have equal keys: the same sentence, digits aside, with a link at the same
             offset to the same entity.
@@ -151,6 +159,7 @@ class Eligible(NamedTuple):
     pages: Ints
     sentences: Ints
     starts: Ints
+    texts: Hashes
     sample_keys: Hashes
 
     def where(self, mask: npt.NDArray[np.bool_]) -> Eligible:
@@ -166,26 +175,23 @@ class Linked(NamedTuple):
         items: Wikidata items; 0 for links that do not count.
         entities: dense ids of the entity table; -1 for none.
         dropped: the bucket of the sentence, `kept` or the reason why it is left out (`sentence_checks`).
-        texts: a hash of the sentence, in which digits do not count (`text_hashes`).
     """
 
     codes: Codes
     items: Ints
     entities: Ints
     dropped: Ints
-    texts: Hashes
 
     def slice(self, first: int, last: int) -> Linked:
         """Return the links [first, last)."""
         return Linked._make(column[first:last] for column in self)
 
 
-def linked_of(links: ShardLinks, texts: Hashes, ids: EntityIds, dropped: Ints | None = None) -> Linked:
+def linked_of(links: ShardLinks, ids: EntityIds, dropped: Ints | None = None) -> Linked:
     """Return the targets of the links of a shard.
 
     Args:
         links: the links of the shard.
-        texts: the hash of the sentence of each link.
         ids: dense ids of items.
         dropped: the bucket of the sentence of each link; None where all sentences are kept.
     """
@@ -193,7 +199,7 @@ def linked_of(links: ShardLinks, texts: Hashes, ids: EntityIds, dropped: Ints | 
     items, entities = np.append(links.items, 0), np.append(ids.of(links.items), -1)
     if dropped is None:
         dropped = np.full(len(links.which), KEPT)
-    return Linked(links.codes, items[links.which], entities[links.which].astype(np.int64), dropped, texts)
+    return Linked(links.codes, items[links.which], entities[links.which].astype(np.int64), dropped)
 
 
 class DrawnNegatives(NamedTuple):
@@ -301,10 +307,20 @@ class Decider:
         rows, entities = rows[eligible], entities[eligible]
         sentences = mix(self._wiki_hash, pages, numbers) >> np.uint64(1)
         starts = flat.field("start").to_numpy()[eligible].astype(np.int64)
-        contents = sentences[rows] if self._options.duplicates else linked.texts[eligible]
-        keys = mix(self._options.seed, self._wiki_hash, contents, self._table["qids"][entities], starts)
-        sentences = sentences.astype(np.int64)
-        return buckets, Eligible(eligible, rows, entities, pages[rows], sentences[rows], starts, keys >> np.uint64(1))
+        options = self._options
+        texts = None if options.duplicates and not options.repeats else hash_texts(batch.column("text"), rows)
+        contents = sentences if options.duplicates or texts is None else texts
+        keys = mix(options.seed, self._wiki_hash, contents[rows], self._table["qids"][entities], starts)
+        return buckets, Eligible(
+            links=eligible,
+            rows=rows,
+            entities=entities,
+            pages=pages[rows],
+            sentences=sentences.astype(np.int64)[rows],
+            starts=starts,
+            texts=np.zeros(len(rows), np.uint64) if texts is None else texts[rows],
+            sample_keys=keys >> np.uint64(1),
+        )
 
     def _check_entities(self, buckets: Ints, items: Ints, entities: Ints) -> None:
         """Set the bucket of links to entities that are not in the table, below the floor of this wiki, or without a
@@ -385,6 +401,7 @@ class Decider:
             "frequency_bin": pa.array(
                 np.searchsorted(_POWERS_OF_TEN, table["counts"][links.entities], side="right").astype(np.int8)
             ),
+            TEXT_HASH: pa.array(links.texts),
             SHUFFLE_KEY: pa.array(self._shuffle_keys(links)),
         }
         return pa.Table.from_arrays([columns[name] for name in ROW_SCHEMA.names], schema=ROW_SCHEMA)

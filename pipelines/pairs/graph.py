@@ -58,7 +58,7 @@ def run(config: PairsOptions, beam_args: Sequence[str], keep_older: bool = False
         for shard in dataset.manifest["configs"].get("sentences", {"shards": []})["shards"]
     ]
     choices = config.choices
-    checks = bool(choices.split or choices.exclude_text or choices.max_near_duplicates)
+    checks = _other_checks(choices) or (bool(choices.max_repeats) and not limits_when_written(choices))
     work = (2 + checks) * sum(shard["bytes"] for shard in shards)
     links = sum(
         ledger.get("links", {}).get("kept", 0)
@@ -130,13 +130,12 @@ def build(
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, as_dict
     from wikianchor.pipelines.pairs.sentence_checks import CheckSentences
     from wikianchor.pipelines.pairs.steps import LookUps
-    from wikianchor.pipelines.pairs.table_steps import BuildTable, CountShard, CountTask, list_sentence_shards
+    from wikianchor.pipelines.pairs.table_steps import BuildTable, CountShard, list_sentence_shards
     from wikianchor.pipelines.pairs.transforms import BuildNames, FindCaps, FindSamples, ShufflePairs
     from wikianchor.pipelines.titles.steps import BuildIndex, WikiTitles
 
     table_task, decide_task = _tasks(config, work, entities, name_languages(config, sentences, entities))
     choices = config.choices
-    count_task = CountTask(work, choices.section_links, texts=bool(choices.max_repeats or not choices.duplicates))
     check_task = _check_task(config, work)
     datasets = [(wiki_of(dataset), dataset.directory) for dataset in sorted(sentences, key=wiki_of)]
     wikis = [WikiTitles(wiki, directory, entities.directory) for wiki, directory in datasets]
@@ -144,7 +143,7 @@ def build(
     built = pipeline | "Build title indexes" >> BuildIndex(wikis, work)  # IndexBuilt
     indexes = as_dict(built, "Indexes by wiki", attrgetter("wiki"))
     shards = pipeline | "List shards" >> ListElements(list_sentence_shards, datasets)  # SentenceShard
-    counted = shards | "Count links" >> CountShard(count_task, indexes)  # Counted
+    counted = shards | "Count links" >> CountShard(indexes, choices.section_links, work)  # Counted
     links = beam.pvalue.AsDict(counted | "Links by shard" >> beam.Map(lambda shard: (shard.order, shard.path)))
     table = beam.pvalue.AsSingleton(pipeline | "Build entity table" >> BuildTable(table_task, counted))  # TableBuilt
 
@@ -231,7 +230,9 @@ def _tasks(
             sections=choices.section_links,
             duplicates=choices.duplicates,
             split=split,
+            repeats=limits_when_written(choices),
         ),
+        max_repeats=choices.max_repeats,
         own_page=not choices.own_page_negatives,
         rows_per_shard=config.rows_per_shard,
         sample=choices.sample,
@@ -239,6 +240,16 @@ def _tasks(
         per_wiki=choices.sample_per_wiki,
     )
     return table, decide
+
+
+def limits_when_written(choices: PairChoices) -> bool:
+    """Return whether repeated texts are left out where rows are written, without reading the sentences once more."""
+    needed_before = choices.sample or choices.max_per_entity
+    return bool(choices.max_repeats) and not (needed_before or _other_checks(choices))
+
+
+def _other_checks(choices: PairChoices) -> bool:
+    return bool(choices.split or choices.exclude_text or choices.max_near_duplicates)
 
 
 def _check_task(config: PairsOptions, work: Workspace) -> CheckTask:
@@ -252,7 +263,7 @@ def _check_task(config: PairsOptions, work: Workspace) -> CheckTask:
         seed=choices.seed,
         exclude_text=choices.exclude_text,
         max_near_duplicates=choices.max_near_duplicates,
-        max_repeats=choices.max_repeats,
+        max_repeats=0 if limits_when_written(choices) else choices.max_repeats,
         split=split,
     )
 
@@ -293,6 +304,8 @@ def commit_pairs(
         kept.update(shard.kept)
         for wiki, number in shard.duplicates.items():
             ledger[wiki].update(duplicate=number, kept=-number)
+        for wiki, number in shard.repeats.items():
+            ledger[wiki].update(repeated_text=number, kept=-number)
     for wiki, links in ledger.items():
         if links.total() != seen[wiki] or links["kept"] != kept[wiki]:
             raise InputError(

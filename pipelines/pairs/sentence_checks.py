@@ -3,7 +3,8 @@
     shards -> check_shard -> an array for each property of a sentence -> limit_sentences -> limits -> dropped_links
 
 These checks need the whole wiki, as a sentence is a near-duplicate of others, so they are made before links are decided
-on. The default options ask for repeated texts alone, which needs no text: `count_shard` has saved the hashes.
+on, and only if an option asks for one. Repeated texts are found here where rows are sampled or capped, or where another
+check reads the texts anyway; else where rows are written (`repeated_texts`).
 """
 
 from __future__ import annotations
@@ -29,14 +30,16 @@ from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
 from wikianchor.pipelines.pairs.decisions import BUCKET, KEPT
 from wikianchor.pipelines.pairs.ngrams import overlapping, save_ngrams
+from wikianchor.pipelines.pairs.repeated_texts import TEXT, greatest_keys
 from wikianchor.pipelines.pairs.splits import Split
 from wikianchor.pipelines.pairs.table_steps import SentenceShard
 from wikianchor.pipelines.pairs.text_hashes import hash_texts
 from wikianchor.pipelines.titles.title_index import Ints
 
-COLUMNS = ("page_id", "sentence_index", "links.list.element.start")
-# Of the other checks.
-TEXT_COLUMNS = ("title", "text", "links.list.element.end")
+COLUMNS = (
+    *("page_id", "sentence_index", "title", "text"),
+    *(f"links.list.element.{name}" for name in ("start", "end")),
+)
 # Stands for a link and for the title of the page in the pattern of a sentence.
 _MASK = "\x01"
 # Independent of the other uses of the seed.
@@ -70,12 +73,7 @@ class CheckTask:
     split: Split
 
     def __bool__(self) -> bool:
-        return bool(self.max_repeats) or self.reads_text
-
-    @property
-    def reads_text(self) -> bool:
-        """Whether the texts of sentences are needed."""
-        return bool(self.exclude_text or self.max_near_duplicates or self.split)
+        return bool(self.exclude_text or self.max_near_duplicates or self.max_repeats or self.split)
 
 
 class Checked(NamedTuple):
@@ -99,19 +97,13 @@ def check_shard(shard: SentenceShard, task: CheckTask, links: Mapping[int, str],
     Args:
         shard: the shard of sentences.
         task: what they are checked for.
-        links: by shard number, the path where `count_shard` saved the items of its pages, and hashes of its texts.
+        links: by shard number, the path where `count_shard` saved the items of its pages.
         ngrams: the path of `save_ngrams`; None for no texts.
     """
     pages = _Pages(hash_string(shard.wiki), *(read_table(links[shard.order], name) for name in ("pages", "page_items")))
     table = open_tables(ngrams)["ngrams"] if ngrams is not None else None
-    columns = (*COLUMNS, *TEXT_COLUMNS) if task.reads_text else COLUMNS
-    batches = [_check_batch(batch, pages, task, table) for batch in read_batches(shard.path, columns)]
+    batches = [_check_batch(batch, pages, task, table) for batch in read_batches(shard.path, COLUMNS)]
     arrays = {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
-    if task.max_repeats:
-        linked = np.flatnonzero(arrays["links"])
-        first_links = (np.cumsum(arrays["links"]) - arrays["links"])[linked]
-        arrays["repeats"] = np.zeros(len(arrays["links"]), np.uint64)
-        arrays["repeats"][linked] = read_table(links[shard.order], "texts")[first_links]
     path = save_tables(task.work.scratch, f"checked-{shard.order:06d}", arrays)
     ProgressFile(task.work.scratch, f"check-{shard.order}").write(file_size(shard.path), {})
     return Checked(shard.order, path, len(arrays["links"]))
@@ -134,14 +126,14 @@ def _check_batch(
     if task.max_near_duplicates or task.max_repeats:
         numbers = batch.column("sentence_index").to_numpy()
         arrays["keys"] = mix(task.seed, _SENTENCE, pages.wiki, page_ids, numbers)
-    if not task.reads_text:
-        return arrays
     # A sentence without a link makes no row.
     rows = np.flatnonzero(links)
     linked = batch.take(pa.array(rows))
     if ngrams is not None:
         arrays["overlaps"] = np.zeros(len(links), np.bool_)
         arrays["overlaps"][rows] = overlapping(linked.column("text"), ngrams)
+    if task.max_repeats:
+        arrays["repeats"] = hash_texts(batch.column("text"), rows)
     if task.max_near_duplicates:
         arrays["patterns"] = np.zeros(len(links), np.uint64)
         arrays["patterns"][rows] = mix_hashes(hash_patterns(linked), pages.wiki)
@@ -213,7 +205,8 @@ def limit_sentences(task: CheckTask, checked: Iterable[Checked]) -> SentenceLimi
             firsts = [_first_splits(texts.read(part)) for part in range(parts)]
             tables["texts"], tables["first_splits"] = _concatenated(firsts)
     if task.max_repeats:
-        tables["repeats"], tables["greatest_repeats"] = _limit_repeats(task, shards, parts)
+        sentences = [_sentences(map_tables(shard.path)) for shard in shards]
+        tables["repeats"], tables["greatest_repeats"] = greatest_keys(sentences, task.max_repeats, scratch)
     path = save_tables(task.work.scratch, "sentence-limits", tables)
     return SentenceLimits(path, {shard.order: shard.path for shard in shards})
 
@@ -224,30 +217,10 @@ def _linked(arrays: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
     return linked & ~arrays["overlaps"] if "overlaps" in arrays else linked
 
 
-def _limit_repeats(task: CheckTask, shards: Sequence[Checked], parts: int) -> tuple[Hashes, Hashes]:
-    """Return the texts with more than `max_repeats` sentences, ascending, and the greatest key kept of each.
-
-    Few texts have so many, so first these texts are found, and then their sentences.
-    """
-    most, scratch = task.max_repeats, task.work.scratch
-    with Spill(_TEXT, parts, scratch) as texts, Spill(_PATTERN, parts, scratch) as many:
-        for shard in shards:
-            arrays = map_tables(shard.path)
-            repeats = arrays["repeats"][_linked(arrays)]
-            texts.add(rows_of(_TEXT, text=repeats), hash_range(repeats, parts))
-        repeated = []
-        for part in range(parts):
-            ascending = np.sort(texts.read(part)["text"])
-            later = ascending[most:]
-            repeated.append(distinct(later[later == ascending[: len(later)]]))
-        frequent = np.concatenate(repeated)
-        for shard in shards:
-            arrays = map_tables(shard.path)
-            wanted = _linked(arrays) & (find(frequent, arrays["repeats"]) >= 0)
-            rows = rows_of(_PATTERN, pattern=arrays["repeats"][wanted], key=arrays["keys"][wanted])
-            rows = _smallest_keys(rows, most + 1)
-            many.add(rows, hash_range(rows["pattern"], parts))
-        return _concatenated([_greatest_keys(many.read(part), most) for part in range(parts)])
+def _sentences(arrays: Mapping[str, npt.NDArray[Any]]) -> Rows:
+    """Return the sentences of a shard with links as of `repeated_texts.TEXT`."""
+    linked = _linked(arrays)
+    return rows_of(TEXT, text=arrays["repeats"][linked], key=arrays["keys"][linked])
 
 
 def _concatenated(parts: Sequence[tuple[Hashes, Hashes]]) -> tuple[Hashes, Hashes]:

@@ -23,7 +23,7 @@ from wikianchor.pipelines.arrays.tables import changes, distinct, open_tables, r
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.split_configs import split_config
-from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, Shard, Sorting
 from wikianchor.pipelines.pairs.decisions import (
@@ -41,6 +41,7 @@ from wikianchor.pipelines.pairs.decisions import (
 from wikianchor.pipelines.pairs.entity_names import NamesBuilt
 from wikianchor.pipelines.pairs.entity_table import EntityIds
 from wikianchor.pipelines.pairs.page_links import PageLinks
+from wikianchor.pipelines.pairs.repeated_texts import TEXT, is_repeated, texts_of
 from wikianchor.pipelines.pairs.sentence_checks import SentenceLimits, dropped_links
 from wikianchor.pipelines.pairs.table_steps import ROW_GROUP, SentenceShard, TableBuilt
 from wikianchor.pipelines.titles.counts import ShardLinks
@@ -69,6 +70,7 @@ class DecideTask:
     Attributes:
         work: the directories of the run.
         options: the rules of a decision.
+        max_repeats: sentences kept of each text in all wikis, digits aside, if `options.repeats` is set.
         own_page: never draw the entity that a page is about as a negative on that page.
         rows_per_shard: approximate number of rows in an output shard.
         sample: number of rows to sample; 0 keeps all.
@@ -78,6 +80,7 @@ class DecideTask:
 
     work: Workspace
     options: DecisionOptions
+    max_repeats: int
     own_page: bool
     rows_per_shard: int
     sample: int
@@ -106,11 +109,20 @@ class LookUps(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """The number of links of a shard in each of `BUCKETS`."""
+    """What became of the links of a shard.
+
+    Attributes:
+        order: number of the shard.
+        wiki: database name.
+        buckets: the number of its links in each of `BUCKETS`.
+        texts: path of the arrays `texts` and `sentences`, hash and id of each sentence that has a row; "" where
+            repeated texts stay.
+    """
 
     order: int
     wiki: str
     buckets: tuple[int, ...]
+    texts: WorkPath
 
     @property
     def metrics(self) -> dict[str, int]:
@@ -119,11 +131,12 @@ class Decided(NamedTuple):
 
 
 class ShardWritten(NamedTuple):
-    """An output shard, and by wiki the number of rows written and of duplicates dropped."""
+    """An output shard, and by wiki the number of rows written, and of duplicates and repeated texts dropped."""
 
     parts: tuple[Part, ...]
     kept: dict[str, int]
     duplicates: dict[str, int]
+    repeats: dict[str, int]
 
     @property
     def metrics(self) -> dict[str, int]:
@@ -131,6 +144,7 @@ class ShardWritten(NamedTuple):
         return {
             "pairs:written": sum(self.kept.values()),
             "pairs:duplicate": sum(self.duplicates.values()),
+            "pairs:repeated_text": sum(self.repeats.values()),
             "bytes:written": sum(part.size for part in self.parts),
         }
 
@@ -263,21 +277,28 @@ def decide_shard(
     decider, batches = _open_shard(shard, task, LookUps(indexes, links, table, names), sentences)
     limits = _limits(shard, task, caps, samples)
     buckets = np.zeros(len(BUCKETS), np.int64)
+    sentences_with_rows = [np.zeros(0, TEXT)]
     for batch, linked in batches:
         batch_buckets, rows = decider.decide(batch, linked, limits)
         buckets += batch_buckets
+        if task.options.repeats:
+            sentences_with_rows.append(texts_of(rows))
         yield rows
+    texts = ""
+    if task.options.repeats:
+        texts = save_tables(
+            task.work.scratch, f"texts-{shard.order:06d}", {"texts": np.concatenate(sentences_with_rows)}
+        )
     counts = {"links": int(buckets.sum()), "kept": int(buckets[BUCKETS.index("kept")])}
     ProgressFile(task.work.scratch, f"decide-{shard.order}").write(file_size(shard.path), counts)
-    return Decided(shard.order, shard.wiki, tuple(buckets.tolist()))
+    return Decided(shard.order, shard.wiki, tuple(buckets.tolist()), texts)
 
 
 def _open_shard(
     shard: SentenceShard, task: DecideTask, look_ups: LookUps, sentences: SentenceLimits | None
 ) -> tuple[Decider, Iterator[tuple[pa.RecordBatch, Linked]]]:
     """Return the decider for a shard, and its sentences in batches with the targets of their links."""
-    saved = look_ups.links[shard.order]
-    links = ShardLinks(*(read_table(saved, name) for name in ShardLinks._fields))
+    links = ShardLinks(*(read_table(look_ups.links[shard.order], name) for name in ShardLinks._fields))
     table: TableBuilt = look_ups.table
     ids = EntityIds(table.path)
     index: IndexBuilt = look_ups.indexes[shard.wiki]
@@ -290,7 +311,7 @@ def _open_shard(
         shard.wiki, (links.pages, links.page_items), open_tables(table.path), page_links, task.options, names=names
     )
     dropped = dropped_links(shard, sentences) if sentences is not None else None
-    return decider, _batches(shard, linked_of(links, read_table(saved, "texts"), ids, dropped))
+    return decider, _batches(shard, linked_of(links, ids, dropped))
 
 
 def _batches(shard: SentenceShard, linked: Linked) -> Iterator[tuple[pa.RecordBatch, Linked]]:
@@ -353,8 +374,11 @@ def shard_bounds(rows: Mapping[str, int], task: DecideTask) -> Hashes:
     return np.array(bounds[1:], np.uint64)
 
 
-def write_shard(wanted: KeyRange, shard: Shard, work: Workspace, is_split: bool = False) -> ShardWritten:
-    """Write the rows of an output shard, sorted by shuffle key; of duplicates only the first in the order of the dump.
+def write_shard(
+    wanted: KeyRange, shard: Shard, work: Workspace, is_split: bool = False, repeats: str = ""
+) -> ShardWritten:
+    """Write the rows of an output shard, sorted by shuffle key, without those of repeated texts; of duplicates only the
+    first in the order of the dump.
 
     A row group is a range of shuffle keys, so only one row group at a time is in memory.
 
@@ -363,11 +387,16 @@ def write_shard(wanted: KeyRange, shard: Shard, work: Workspace, is_split: bool 
         shard: its rows.
         work: the workspace of the run.
         is_split: whether the highest bits of a key are the split of its row.
+        repeats: the path that `limit_texts` returned; "" where repeated texts stay.
     """
-    kept, duplicates = Counter[str](), Counter[str]()
+    kept, duplicates, repeated = Counter[str](), Counter[str](), Counter[str]()
+    limits = open_tables(repeats) if repeats else None
     config = split_config("pairs", pairs.SPLITS[int(wanted.low or 0) >> SPLIT_SHIFT if is_split else 0])
     with PartWriter(work.parts, config, wanted.number, pairs.SCHEMA, pairs.REPEATING) as writer:
         for rows in shard.cut_at(_row_groups(shard)):
+            if limits is not None and (over := is_repeated(rows, limits)).any():
+                repeated.update(_counts(rows["wiki"].filter(pa.array(over))))
+                rows = rows.filter(pa.array(~over))
             keys = rows[SHUFFLE_KEY].to_numpy()
             first = np.append(True, keys[1:] != keys[:-1])
             if not first.all():
@@ -375,7 +404,7 @@ def write_shard(wanted: KeyRange, shard: Shard, work: Workspace, is_split: bool 
                 rows = rows.filter(pa.array(first))
             kept.update(_counts(rows["wiki"]))
             writer.write(rows.select(pairs.SCHEMA.names).cast(pairs.SCHEMA))
-    return ShardWritten((writer.part,) if writer.part else (), dict(kept), dict(duplicates))
+    return ShardWritten((writer.part,) if writer.part else (), dict(kept), dict(duplicates), dict(repeated))
 
 
 def _row_groups(shard: Shard) -> list[int]:

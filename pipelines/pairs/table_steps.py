@@ -26,7 +26,6 @@ from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
 from wikianchor.pipelines.pairs.entity_names import LabelNames
 from wikianchor.pipelines.pairs.entity_table import TableOptions, build_entity_table
 from wikianchor.pipelines.pairs.options import PairChoices
-from wikianchor.pipelines.pairs.text_hashes import link_texts
 from wikianchor.pipelines.titles.counts import ItemCounts, count_links, frequent_items
 from wikianchor.pipelines.titles.steps import IndexBuilt
 from wikianchor.pipelines.titles.title_index import Ints, TitleIndex
@@ -58,7 +57,7 @@ class Counted(NamedTuple):
         order: number of the shard.
         wiki: database name.
         seen: how many links it has.
-        path: the path of the tables of its `ShardLinks`, and of `texts`, the hash of the sentence of each link.
+        path: the path of the tables of its `ShardLinks`.
     """
 
     order: int
@@ -117,29 +116,11 @@ def list_sentence_shards(datasets: Sequence[tuple[str, str]]) -> list[SentenceSh
     return sorted(shards, key=lambda shard: -sizes[shard.order])
 
 
-@dataclass(frozen=True)
-class CountTask:
-    """How links are counted.
-
-    Attributes:
-        work: the workspace of the run.
-        sections: whether a link to a section counts as a link to its page.
-        texts: whether later steps compare the texts of sentences.
-    """
-
-    work: Workspace
-    sections: bool
-    texts: bool
-
-
-def count_shard(shard: SentenceShard, task: CountTask, indexes: Mapping[str, IndexBuilt]) -> Counted:
-    """Look up the targets of the links of a shard of sentences, count them by item, hash their sentences, and save all
-    for later steps."""
-    links = count_links(shard.path, TitleIndex(indexes[shard.wiki].path), task.sections)
-    texts = link_texts(shard.path) if task.texts else np.zeros(len(links.which), np.uint64)
-    scratch = task.work.scratch
-    path = save_tables(scratch, f"links-{shard.order:06d}", {**links._asdict(), "texts": texts})
-    ProgressFile(scratch, f"count-{shard.order}").write(file_size(shard.path), {})
+def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], sections: bool, work: Workspace) -> Counted:
+    """Look up the targets of the links of a shard of sentences, count them by item, and save both for later steps."""
+    links = count_links(shard.path, TitleIndex(indexes[shard.wiki].path), sections)
+    path = save_tables(work.scratch, f"links-{shard.order:06d}", links._asdict())
+    ProgressFile(work.scratch, f"count-{shard.order}").write(file_size(shard.path), {})
     return Counted(shard.order, shard.wiki, len(links.which), path)
 
 
@@ -148,15 +129,17 @@ class CountShard(beam.PTransform):
     """Count the links of each shard of sentences.
 
     Attributes:
-        task: how they are counted.
         indexes: side input, the title indexes by wiki.
+        sections: whether a link to a section counts as a link to its page.
+        work: the workspace of the run.
     """
 
-    task: CountTask
     indexes: Any
+    sections: bool
+    work: Workspace
 
     def expand(self, shards: beam.PCollection[SentenceShard]) -> beam.PCollection[Counted]:
-        return shards | "Count" >> RunStep(count_shard, self.task.work, "count", self.task, self.indexes)
+        return shards | "Count" >> RunStep(count_shard, self.work, "count", self.indexes, self.sections, self.work)
 
 
 def build_table(task: TableTask, counted: Iterable[Counted]) -> TableBuilt:

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wikianchor.pipelines.arrays.hashing import Hashes, hash_strings
-from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.titles.title_index import Ints
 
 
@@ -18,12 +17,3 @@ def hash_texts(texts: pa.StringArray, rows: Ints) -> Hashes:
     used[rows] = True
     hashes[used] = hash_strings(pc.replace_substring_regex(texts.filter(pa.array(used)), r"\p{Nd}+", "0"))
     return hashes
-
-
-def link_texts(shard: str) -> Hashes:
-    """Return for each link of a shard of sentences the hash of its sentence."""
-    hashes = [np.zeros(0, np.uint64)]
-    for batch in read_batches(shard, ["text", "links.list.element.start"]):
-        links = pc.list_value_length(batch.column("links")).to_numpy()
-        hashes.append(np.repeat(hash_texts(batch.column("text"), np.flatnonzero(links)), links))
-    return np.concatenate(hashes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -10,13 +10,14 @@ from typing import Any
 
 import apache_beam as beam
 
-from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.shuffle import Reduced, Shuffle
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, key_ranges
 from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
 from wikianchor.pipelines.pairs import steps
 from wikianchor.pipelines.pairs.entity_names import NamesBuilt, NameSources, build_names
-from wikianchor.pipelines.pairs.steps import DecideTask, LookUps
+from wikianchor.pipelines.pairs.repeated_texts import limit_texts
+from wikianchor.pipelines.pairs.steps import Decided, DecideTask, LookUps
 from wikianchor.pipelines.pairs.table_steps import SentenceShard, TableBuilt
 
 
@@ -122,9 +123,22 @@ class ShufflePairs(beam.PTransform):
             map_sides=(self.task, *self.look_ups, self.caps, self.samples, self.sentences),
             ranges=lambda _: beam.pvalue.AsSingleton(ranges),
             reduce_step=steps.write_shard,
-            reduce_sides=(self.task.work, bool(self.task.options.split)),
+            reduce_sides=self._reduce_sides,
             grouped=False,
         )
+
+    def _reduce_sides(self, decided: beam.PCollection[Decided]) -> tuple[Any, ...]:
+        task = self.task
+        repeats: Any = ""
+        if task.options.repeats:
+            limit = CallOnce(find_repeats, decided, task, work=task.work, name="repeats")
+            repeats = beam.pvalue.AsSingleton(decided.pipeline | "Limit repeats" >> limit)
+        return task.work, bool(task.options.split), repeats
+
+
+def find_repeats(decided: Iterable[Decided], task: DecideTask) -> WorkPath:
+    """Return the path of the limits of repeated texts."""
+    return limit_texts([shard.texts for shard in decided], task.max_repeats, task.work)
 
 
 def plan_shards(table: TableBuilt, task: DecideTask) -> list[KeyRange]:

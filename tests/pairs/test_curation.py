@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 
 from tests.stand_in import Item, Page, read_rows, run_pairs, write_entities, write_sentences
 from wikianchor.io.errors import UsageError
+from wikianchor.pipelines.mentions import graph as mentions
+from wikianchor.pipelines.mentions.options import MentionsOptions
+from wikianchor.pipelines.pairs import graph as pairs
 from wikianchor.pipelines.pairs import named_entities
 from wikianchor.pipelines.pairs.excluded_types import GROUPS, types_named
 from wikianchor.pipelines.pairs.named_entities import EntityNames, NameSearch, name_keys
+from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
 from wikianchor.pipelines.pairs.text_hashes import hash_texts
 from wikianchor.pipelines.pairs.words import WordFinder
 
@@ -149,6 +153,28 @@ def test_negatives_that_the_page_names_are_not_drawn(tmp_path: Path, text: str, 
 
 def test_rows_of_a_page_keep_their_number_of_negatives(tmp_path: Path) -> None:
     assert drawn(tmp_path, "Oslo and New Delhi.", negatives=2) == {4, 5}
+
+
+def test_names_of_mentions_count_where_they_are_given(tmp_path: Path) -> None:
+    text = [f"Number {'x' * number} is in [[Rome]]." for number in range(20)]
+    pages = [
+        Page("P", [*text, "It is no capital town."]),
+        Page("On Bern", ["It is the [[Bern|capital town]] in [[Oslo]]."]),
+        *map(Page, ("Rome", "Bern", "Oslo")),
+    ]
+    items = [Item(number, [CITY], {"enwiki": title}) for number, title in enumerate(("Rome", "Bern", "Oslo"), 1)]
+    sentences = str(write_sentences(tmp_path / "s", "enwiki", pages))
+    entities = str(write_entities(tmp_path / "e", ["enwiki"], items))
+    mentions.run(MentionsOptions(sentences=sentences, entities=entities, output=str(tmp_path / "m")), [])
+    for names, negatives in (("", {2, 3}), (str(tmp_path / "m"), {3})):
+        output = tmp_path / f"out-{bool(names)}"
+        choices = PairChoices(min_links=0, max_repeats=0)
+        pairs.run(
+            PairsOptions(sentences=sentences, entities=entities, output=str(output), mentions=names, choices=choices),
+            [],
+        )
+        rows = [row for row in read_rows(output, "pairs") if row["title"] == "P"]
+        assert {qid for row in rows for qid in row["hard_negative_qids"]} == negatives
 
 
 LETTERS = st.text(alphabet="ab АБ éß東京ンก '-«».,", max_size=12)

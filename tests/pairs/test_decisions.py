@@ -23,7 +23,6 @@ from wikianchor.pipelines.pairs.decisions import (
 )
 from wikianchor.pipelines.pairs.entity_table import EntityIds, TableOptions, build_entity_table
 from wikianchor.pipelines.pairs.page_links import PageLinks
-from wikianchor.pipelines.pairs.text_hashes import link_texts
 from wikianchor.pipelines.titles.counts import above_floor, count_links
 from wikianchor.pipelines.titles.row_groups import row_groups
 from wikianchor.pipelines.titles.title_build import build_title_index
@@ -69,7 +68,7 @@ class Case:
             self.table[f"frequent-{WIKI}"] = np.isin(self.table["qids"], frequent)
         self.qids = self.table["qids"].tolist()
         ids = EntityIds(save_tables(str(tmp_path), "entities", self.table))
-        self.linked = linked_of(links, link_texts(shard), ids)
+        self.linked = linked_of(links, ids)
         page_links = PageLinks(titles, row_groups(titles), index, ids, own_page)
         self.decider = Decider(WIKI, (links.pages, links.page_items), self.table, page_links, options)
 

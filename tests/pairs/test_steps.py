@@ -23,7 +23,6 @@ from wikianchor.pipelines.pairs.entity_names import NameSources, build_names
 from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
 from wikianchor.pipelines.pairs.steps import DecideTask, LookUps, SmallestKeys, greatest_kept, shard_bounds, smallest
 from wikianchor.pipelines.pairs.table_steps import (
-    CountTask,
     TableBuilt,
     build_table,
     count_shard,
@@ -63,8 +62,7 @@ class Steps:
             path = write_sentences(tmp_path / wiki, wiki, pages, cut)
             self.indexes[wiki] = build_index(WikiTitles(wiki, str(path), entities.directory), self.work)
         self.shards = list(list_sentence_shards([(wiki, str(tmp_path / wiki)) for wiki in wikis]))
-        count_task = CountTask(self.work, sections=False, texts=True)
-        counted = [count_shard(shard, count_task, self.indexes) for shard in self.shards]
+        counted = [count_shard(shard, self.indexes, False, self.work) for shard in self.shards]
         self.links = {shard_result.order: shard_result.path for shard_result in counted}
         self.seen = {
             wiki: sum(shard_result.seen for shard_result in counted if shard_result.wiki == wiki) for wiki in wikis

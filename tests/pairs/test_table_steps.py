@@ -17,7 +17,6 @@ from wikianchor.pipelines.pairs.entity_table import TableOptions
 from wikianchor.pipelines.pairs.options import PairChoices
 from wikianchor.pipelines.pairs.table_steps import (
     Counted,
-    CountTask,
     TableBuilt,
     TableTask,
     build_table,
@@ -82,8 +81,7 @@ def test_links_are_counted_whatever_the_cut_into_shards(tmp_path: Path, cut: int
     indexes = {"enwiki": build_index(WikiTitles("enwiki", str(sentences), str(entities)), work)}
     seen, shards = 0, []
     for order, shard in enumerate(sorted(list_sentence_shards([("enwiki", str(sentences))]))):
-        built = count_shard(shard, CountTask(work, sections=False, texts=True), indexes)
-        assert len(read_table(built.path, "texts")) == built.seen
+        built = count_shard(shard, indexes, False, work)
         assert (built.order, built.wiki) == (order, "enwiki")
         assert len(read_table(built.path, "codes")) == built.seen
         seen += built.seen
