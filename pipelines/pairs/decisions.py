@@ -15,14 +15,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wikianchor.pipelines.arrays.hashing import Hashes, below, hash_string, mix, mix_hashes
+from wikianchor.pipelines.arrays.hashing import Hashes, below, hash_string, hash_strings, mix, mix_hashes
 from wikianchor.pipelines.arrays.tables import changes, find
 from wikianchor.pipelines.pairs.entity_table import ABSENT, EXCLUDED, META, NONE, ROUTES, EntityIds
 from wikianchor.pipelines.pairs.named_entities import NameSearch
 from wikianchor.pipelines.pairs.negatives import Draws, draw_from_fixed, draw_negatives
 from wikianchor.pipelines.pairs.page_links import PageLinks
 from wikianchor.pipelines.pairs.splits import NO_SPLIT, Split
-from wikianchor.pipelines.pairs.text_hashes import hash_texts
 from wikianchor.pipelines.titles.counts import ShardLinks
 from wikianchor.pipelines.titles.title_index import (
     BROKEN,
@@ -425,6 +424,15 @@ def _pages_of(batch: pa.RecordBatch, links: Eligible) -> tuple[pa.StringArray, I
         return batch.column("text"), pages
     rows = wanted[number]
     return batch.column("text").filter(pa.array(rows)), pages[rows]
+
+
+def hash_texts(texts: pa.Array, rows: Ints) -> Hashes:
+    """Return the hash of each text whose index is in `rows`, else 0. Texts that differ only in digits are equal."""
+    hashes = np.zeros(len(texts), np.uint64)
+    used = np.zeros(len(texts), np.bool_)
+    used[rows] = True
+    hashes[used] = hash_strings(pc.replace_substring_regex(texts.filter(pa.array(used)), r"\p{Nd}+", "0"))
+    return hashes
 
 
 def _lists(values: npt.NDArray[Any], name: str) -> pa.ListArray:

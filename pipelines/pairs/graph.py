@@ -48,7 +48,7 @@ def run(config: PairsOptions, beam_args: Sequence[str], keep_older: bool = False
     """
     sentences, entities = open_inputs(config.sentences, config.entities)
     _check(config, sentences, entities)
-    inputs = input_records((*sentences, entities, *open_mentions(config.mentions)))
+    inputs = input_records((*sentences, entities, *open_mentions(config.name_mentions)))
     options = options_of(config)
     graph = partial(build, config=config, sentences=sentences, entities=entities)
     # Each shard of sentences is read to count its links, to check its sentences, and to decide on its links.
@@ -182,7 +182,7 @@ def name_sources(config: PairsOptions, sentences: Sequence[Dataset]) -> list[Nam
     """Return where the names of entities in each wiki are from, beside their labels."""
     from wikianchor.pipelines.pairs.entity_names import NameSources
 
-    mentions = open_mentions(config.mentions)
+    mentions = open_mentions(config.name_mentions)
     shards = tuple(path for dataset in mentions for path in dataset.shards("candidates"))
     return [
         NameSources(wiki_of(dataset), dataset.manifest["options"]["language"], dataset.directory, shards)

@@ -153,8 +153,9 @@ class PairsOptions(Output, Entities, Sentences):
 
     FIRST: ClassVar[tuple[str, ...]] = ("sentences", "entities", "output", "sample", "negatives")
 
-    mentions: str = option(
+    name_mentions: str = option(
         "",
+        flag="mentions",
         metavar="DIRS",
         help="datasets of `wikianchor mentions`: their names of entities count too where a page must not name a "
         "negative",

@@ -28,12 +28,11 @@ from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
-from wikianchor.pipelines.pairs.decisions import BUCKET, KEPT
+from wikianchor.pipelines.pairs.decisions import BUCKET, KEPT, hash_texts
 from wikianchor.pipelines.pairs.ngrams import overlapping, save_ngrams
 from wikianchor.pipelines.pairs.repeated_texts import TEXT, greatest_keys
 from wikianchor.pipelines.pairs.splits import Split
 from wikianchor.pipelines.pairs.table_steps import SentenceShard
-from wikianchor.pipelines.pairs.text_hashes import hash_texts
 from wikianchor.pipelines.titles.title_index import Ints
 
 COLUMNS = (

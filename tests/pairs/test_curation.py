@@ -15,10 +15,10 @@ from wikianchor.pipelines.mentions import graph as mentions
 from wikianchor.pipelines.mentions.options import MentionsOptions
 from wikianchor.pipelines.pairs import graph as pairs
 from wikianchor.pipelines.pairs import named_entities
+from wikianchor.pipelines.pairs.decisions import hash_texts
 from wikianchor.pipelines.pairs.excluded_types import GROUPS, types_named
 from wikianchor.pipelines.pairs.named_entities import EntityNames, NameSearch, name_keys
 from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
-from wikianchor.pipelines.pairs.text_hashes import hash_texts
 from wikianchor.pipelines.pairs.words import WordFinder
 
 CITY, YEAR, LEAP_YEAR, LUNAR_YEAR, MONTH, HOLIDAY, NAME = 515, 577, 19828, 900, 5151, 1445650, 101352
@@ -170,7 +170,9 @@ def test_names_of_mentions_count_where_they_are_given(tmp_path: Path) -> None:
         output = tmp_path / f"out-{bool(names)}"
         choices = PairChoices(min_links=0, max_repeats=0)
         pairs.run(
-            PairsOptions(sentences=sentences, entities=entities, output=str(output), mentions=names, choices=choices),
+            PairsOptions(
+                sentences=sentences, entities=entities, output=str(output), name_mentions=names, choices=choices
+            ),
             [],
         )
         rows = [row for row in read_rows(output, "pairs") if row["title"] == "P"]
