@@ -41,7 +41,7 @@ class TableOptions:
         refine_humans: with more humans in the table than this, type them by occupation (P106); 0 for never.
         back_off: replace a pool that is too small by the pool of the superclass (P279) of its type.
         split: how entities are assigned to splits.
-        exclude_types: types of entities that are left out (`excluded_types`).
+        excluded: types of entities that are left out (`excluded_types`).
     """
 
     negatives: int
@@ -49,7 +49,7 @@ class TableOptions:
     refine_humans: int
     back_off: bool
     split: Split = NO_SPLIT
-    exclude_types: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
 
 
 def build_entity_table(
@@ -73,7 +73,7 @@ def build_entity_table(
     typed = _read_types(shards, qids, options.types)
     meta = _mask(typed.rows[np.isin(typed.types, np.fromiter(META_CLASSES, np.int64))], len(qids))
     absent = np.zeros(len(qids), np.bool_) if present is None else find(present, qids) < 0
-    excluded_types = find(excluded_classes(options.exclude_types, shards), typed.types) >= 0
+    excluded_types = find(excluded_classes(options.excluded, shards), typed.types) >= 0
     excluded = _mask(typed.rows[excluded_types & (typed.routes <= SUBCLASS_OF)], len(qids))
     keep = ~(meta | absent | excluded)
     # Most frequent first; equal counts by item number.

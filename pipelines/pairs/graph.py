@@ -217,7 +217,7 @@ def _tasks(
             refine_humans=choices.refine_humans,
             back_off=choices.back_off,
             split=split,
-            exclude_types=choices.exclude_types,
+            excluded=choices.exclude_types,
         ),
         name_languages=name_languages,
     )
@@ -232,7 +232,7 @@ def _tasks(
             split=split,
             repeats=limits_when_written(choices),
         ),
-        max_repeats=choices.max_repeats,
+        sentences_of_text=choices.max_repeats,
         own_page=not choices.own_page_negatives,
         rows_per_shard=config.rows_per_shard,
         sample=choices.sample,
@@ -263,7 +263,7 @@ def _check_task(config: PairsOptions, work: Workspace) -> CheckTask:
         seed=choices.seed,
         exclude_text=choices.exclude_text,
         max_near_duplicates=choices.max_near_duplicates,
-        max_repeats=0 if limits_when_written(choices) else choices.max_repeats,
+        sentences_of_text=0 if limits_when_written(choices) else choices.max_repeats,
         split=split,
     )
 

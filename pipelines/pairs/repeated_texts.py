@@ -1,4 +1,4 @@
-"""Limit the sentences of a text, digits aside, where rows are written (`--max_repeats`).
+"""Limit the sentences of a text, digits aside, where rows are written.
 
     rows -> texts_of -> the sentences of each shard with a row -> limit_texts -> limits -> is_repeated
 

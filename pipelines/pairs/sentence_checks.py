@@ -60,7 +60,7 @@ class CheckTask:
         seed: key of every choice.
         exclude_text: files of texts; sentences that overlap with them are left out.
         max_near_duplicates: sentences kept of each pattern in a wiki; 0 for any number.
-        max_repeats: sentences kept of each text in all wikis, digits aside; 0 for any number.
+        sentences_of_text: sentences kept of each text in all wikis, digits aside; 0 for any number.
         split: how pages are assigned to splits; a sentence stays in one split.
     """
 
@@ -68,11 +68,11 @@ class CheckTask:
     seed: int
     exclude_text: tuple[str, ...]
     max_near_duplicates: int
-    max_repeats: int
+    sentences_of_text: int
     split: Split
 
     def __bool__(self) -> bool:
-        return bool(self.exclude_text or self.max_near_duplicates or self.max_repeats or self.split)
+        return bool(self.exclude_text or self.max_near_duplicates or self.sentences_of_text or self.split)
 
 
 class Checked(NamedTuple):
@@ -122,7 +122,7 @@ def _check_batch(
     links = pc.list_value_length(batch.column("links")).to_numpy()
     page_ids = batch.column("page_id").to_numpy()
     arrays: dict[str, npt.NDArray[Any]] = {"links": links.astype(np.int32)}
-    if task.max_near_duplicates or task.max_repeats:
+    if task.max_near_duplicates or task.sentences_of_text:
         numbers = batch.column("sentence_index").to_numpy()
         arrays["keys"] = mix(task.seed, _SENTENCE, pages.wiki, page_ids, numbers)
     # A sentence without a link makes no row.
@@ -131,7 +131,7 @@ def _check_batch(
     if ngrams is not None:
         arrays["overlaps"] = np.zeros(len(links), np.bool_)
         arrays["overlaps"][rows] = overlapping(linked.column("text"), ngrams)
-    if task.max_repeats:
+    if task.sentences_of_text:
         arrays["repeats"] = hash_texts(batch.column("text"), rows)
     if task.max_near_duplicates:
         arrays["patterns"] = np.zeros(len(links), np.uint64)
@@ -203,9 +203,9 @@ def limit_sentences(task: CheckTask, checked: Iterable[Checked]) -> SentenceLimi
         if task.split:
             firsts = [_first_splits(texts.read(part)) for part in range(parts)]
             tables["texts"], tables["first_splits"] = _concatenated(firsts)
-    if task.max_repeats:
+    if task.sentences_of_text:
         sentences = [_sentences(map_tables(shard.path)) for shard in shards]
-        tables["repeats"], tables["greatest_repeats"] = greatest_keys(sentences, task.max_repeats, scratch)
+        tables["repeats"], tables["greatest_repeats"] = greatest_keys(sentences, task.sentences_of_text, scratch)
     path = save_tables(task.work.scratch, "sentence-limits", tables)
     return SentenceLimits(path, {shard.order: shard.path for shard in shards})
 

@@ -70,22 +70,22 @@ class DecideTask:
     Attributes:
         work: the directories of the run.
         options: the rules of a decision.
-        max_repeats: sentences kept of each text in all wikis, digits aside, if `options.repeats` is set.
         own_page: never draw the entity that a page is about as a negative on that page.
         rows_per_shard: approximate number of rows in an output shard.
         sample: number of rows to sample; 0 keeps all.
         cap: maximum number of rows of one entity; 0 for no maximum.
         per_wiki: apply sample and cap to each wiki, instead of to all wikis together.
+        sentences_of_text: sentences kept of each text in all wikis, digits aside, if `options.repeats` is set.
     """
 
     work: Workspace
     options: DecisionOptions
-    max_repeats: int
     own_page: bool
     rows_per_shard: int
     sample: int
     cap: int
     per_wiki: bool
+    sentences_of_text: int = 0
 
     def scope(self, wiki: str) -> str:
         """Return the group in which rows of a wiki are sampled and capped: the wiki itself, or "" for all wikis."""

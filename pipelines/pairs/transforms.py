@@ -138,7 +138,7 @@ class ShufflePairs(beam.PTransform):
 
 def find_repeats(decided: Iterable[Decided], task: DecideTask) -> WorkPath:
     """Return the path of the limits of repeated texts."""
-    return limit_texts([shard.texts for shard in decided], task.max_repeats, task.work)
+    return limit_texts([shard.texts for shard in decided], task.sentences_of_text, task.work)
 
 
 def plan_shards(table: TableBuilt, task: DecideTask) -> list[KeyRange]:

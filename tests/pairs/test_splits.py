@@ -235,7 +235,7 @@ def test_limits_are_those_of_a_sort_in_memory(
         arrays = dict.fromkeys(("patterns", "repeats"), hashes[order::shards]) | {"keys": keys[order::shards]}
         links = np.ones(len(arrays["keys"]), np.int32)
         checked.append(Checked(order, save_tables(work.scratch, "c", {**arrays, "links": links}), len(links)))
-    task = CheckTask(work, 0, (), max_near_duplicates=most, max_repeats=most, split=Split())
+    task = CheckTask(work, 0, (), max_near_duplicates=most, sentences_of_text=most, split=Split())
     tables = open_tables(limit_sentences(task, checked).path)
     expected = {
         int(value): int(np.sort(keys[hashes == value])[most - 1]) for value in hashes if (hashes == value).sum() > most
