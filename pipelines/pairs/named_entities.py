@@ -24,7 +24,7 @@ from wikianchor.pipelines.titles.title_index import Ints
 # entities that are not named.
 BITS_PER_WORD = 16
 _FEWEST_BITS = 64
-# Bytes of text whose words are found at a time: they fit into the cache of a core with all that is made of them.
+# Bytes of text whose words are found at a time: more do not fit into the cache of a core, fewer take more calls.
 AT_ONCE = 1 << 18
 
 
