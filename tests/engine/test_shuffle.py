@@ -151,7 +151,8 @@ def test_pairs_of_many_shards_under_a_limit_of_open_files(tmp_path: Path) -> Non
     shards = 80
     pages, items = small_wiki(shards)
     sentences = write_sentences(tmp_path / "s", "enwiki", pages, shards)
-    command = ["pairs", f"--sentences={sentences}", f"--entities={write_entities(tmp_path / 'e', ['enwiki'], items)}"]
+    entities = write_entities(tmp_path / "e", ["enwiki"], items)
+    command = ["pairs", f"--sentences={sentences}", f"--entities={entities}", "--max_repeats=30"]
     assert len(list((sentences / "data/sentences").iterdir())) == shards
     with open_files_at_most(110):
         assert cli.main([*command, "--min_links=0", f"--output={tmp_path}/limited"]) == 0
