@@ -147,7 +147,7 @@ _MBOE_TABLE: dict[str, dict[str, dict[str, Any]]] = {
     },
 }
 MBOE_PRESETS: dict[str, dict[str, Any]] = {
-    f"mboe-{name}-{kind}": {"model": _BACKBONES[name]["model"], **_MBOE, **values}
+    f"mboe-{name}-{kind}": {"model": _BACKBONES[name]["model"], "kind": kind, **_MBOE, **values}
     for name, table in _MBOE_TABLE.items()
     for kind, values in table.items()
 }

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.parsing import malformed
 from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.mboe.detector import Bag, bag_of, make_detector
-from wikianchor.trainer.mboe.documents import Document
+from wikianchor.trainer.mboe.documents import Document, read_lines
 
 # Returns the bag of a document.
 BagMaker = Callable[[Document], Bag]
@@ -37,11 +39,14 @@ def make_bag_maker(config: MboeConfig) -> BagMaker:
     """Return the function that finds a document's entities, by `--entities`.
 
     Raises:
-        InputError: the dictionary cannot be read.
+        InputError: the dictionary or the linker's file cannot be read.
     """
     if config.entities == "detected":
         detect = make_detector(config)
         return lambda document: bag_of(detect(document.text, document.language))
+    if config.entities == "linker":
+        links = read_links(config.links)
+        return lambda document: _linked(links.get(document.name, ()))
     if config.entities == "oracle":
         return _oracle
     return lambda document: _linked(())
@@ -59,3 +64,17 @@ def _linked(entities: Sequence[int]) -> Bag:
     """Return a bag of linked items, whose commonness is 1."""
     qids, counts = np.unique(np.array(entities, np.int64), return_counts=True)
     return Bag(qids, np.ones(len(qids), np.float32), counts)
+
+
+def read_links(path: str) -> dict[str, list[int]]:
+    """Read an entity linker's output: lines of {"id", "entities": [item, ...]} with the ids of the documents.
+
+    Raises:
+        InputError: the file cannot be read, or a line is malformed.
+    """
+    links: dict[str, list[int]] = {}
+    for number, line in enumerate(read_lines(path), 1):
+        with malformed(f"{path}, line {number}: not an object with `id` and `entities`"):
+            row = json.loads(line)
+            links[str(row["id"])] = [int(item) for item in row["entities"]]
+    return links

@@ -21,7 +21,8 @@ from wikianchor.trainer.option_groups import (
 )
 from wikianchor.trainer.presets import MBOE_PRESETS
 
-ENTITIES = ("detected", "oracle", "none")
+KINDS = ("json", "mldoc", "ted", "shinra")
+ENTITIES = ("detected", "linker", "oracle", "none")
 ATTENTIONS = ("both", "cosine", "commonness", "none")
 COMBINATIONS = ("sum", "concatenation")
 
@@ -52,6 +53,21 @@ class Detection(Cache):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Documents:
+    """The documents."""
+
+    TITLE: ClassVar[str] = "the documents"
+
+    kind: str = option("json", help="layout of the documents: see trainer/mboe/documents.py", choices=KINDS)
+    train_size: str = option("1000", help="size of MLDoc's training file", choices=("1000", "2000", "5000", "10000"))
+    test_documents: int = option(
+        0,
+        help="documents of each of SHINRA's test languages, at random; 0: all, which take tens of GB",
+        check=at_least(0),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Bagging:
     """The entities of a document."""
 
@@ -59,10 +75,11 @@ class Bagging:
 
     entities: str = option(
         "detected",
-        help="source of the entities: names found by the dictionary, `entities` of the documents, or none: the "
-        "plain classifier",
+        help="source of the entities: names found by the dictionary, an entity linker's file, what the documents say "
+        "themselves, or none: the plain classifier",
         choices=ENTITIES,
     )
+    links: str = option("", metavar="FILE", help='for linker: lines of {"id", "entities": [item, ...]}')
     max_entities: int = option(
         512, help="largest number of items of a document, the most frequent first; not stated", check=at_least(1)
     )
@@ -105,7 +122,7 @@ class Report:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MboeConfig(Report, Machine, Updates, Classifier, Titles, EntityVectors, Bagging, Detection, Run):
+class MboeConfig(Report, Machine, Updates, Classifier, Titles, EntityVectors, Bagging, Detection, Documents, Run):
     """Options of a run. Lengths count tokens, sizes count documents."""
 
     TITLE: ClassVar[str] = "the entity vectors"
@@ -118,7 +135,7 @@ class MboeConfig(Report, Machine, Updates, Classifier, Titles, EntityVectors, Ba
         "max_length": {"help": "tokens kept of a text; not stated"},
         "titles": {
             "help": "directory of an `interlanguage` or `entities` dataset: which item a title is, for vectors by "
-            "title, and for names in the report"
+            "title, for SHINRA's oracle, and for names in the report"
         },
         "entity_vectors": {"help": "a file of vectors by item or title, as `wikianchor vectors` takes or makes"},
         "step_size": {"help": "documents in one step; the thesis: MLDoc 32, TED-CLDC 16, SHINRA 128, for XLM-R 64"},
@@ -150,6 +167,12 @@ class MboeConfig(Report, Machine, Updates, Classifier, Titles, EntityVectors, Ba
                 raise UsageError(f"--{name} is missing")
         if self.entities == "detected" and not self.mentions:
             raise UsageError("--mentions is missing: --entities=detected needs a dictionary")
+        if self.entities == "oracle" and self.kind in ("mldoc", "ted"):
+            raise UsageError(f"--entities=oracle: the documents of --kind={self.kind} have no links")
+        if self.entities == "oracle" and self.kind == "shinra" and not self.titles:
+            raise UsageError("--titles is missing: --entities=oracle needs the items that SHINRA's pages link to")
+        if self.entities == "linker" and not self.links:
+            raise UsageError("--links is missing: --entities=linker needs the linker's file")
         return dataclasses.replace(self, cache=self.cache or cache_directory())
 
 

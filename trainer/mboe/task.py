@@ -72,7 +72,15 @@ class PreparedData:
 
 def prepare(config: MboeConfig, log: Log) -> PreparedData:
     """Read the documents and find their entities."""
-    dataset = read_documents(config.data, config.language)
+    titles_path = config.titles if config.entities == "oracle" else ""
+    dataset = read_documents(
+        config.data,
+        config.kind,
+        config.language,
+        train_size=config.train_size,
+        test_documents=config.test_documents,
+        titles=titles_path,
+    )
     keys = [("train", config.language), ("dev", config.language)]
     keys += [("test", language) for language in dataset.languages("test")]
     documents = {key: dataset.of(*key) for key in keys}
@@ -165,28 +173,19 @@ def run_seed(config: MboeConfig, prepared: PreparedData, seed: int, rate: float,
 def entity_table(
     config: MboeConfig, prepared: PreparedData, dim: int, seed: int, log: Log
 ) -> tuple[Tensor | None, NDArray[np.int64]]:
-    """Return the initial vectors, (items, width), or None for a classifier of the text alone; and their items.
-
-    Raises:
-        InputError: the file of vectors cannot be read, or has none of the items.
-    """
-    qids = prepared.qids
+    """Return the initial vectors, (items, width), or None for a classifier of the text alone; and their items."""
     if config.entities == "none":
         return None, np.zeros(0, np.int64)
-    if not len(qids):
+    width = config.entity_dim or dim
+    if not len(prepared.qids):
         log.say("no document speaks of any entity: what is trained is the plain classifier")
-        return None, qids
-    if not config.entity_vectors:
-        return random_vectors(len(qids), config.entity_dim or dim, seed), qids
-    # Of two titles of an item the first one counts.
-    rows_of = rows_by_name(qids.tolist(), select_titles(prepared.titles, qids))
-    vectors, known = fill(read_named_vectors(config.entity_vectors, BrokenLines()), rows_of, len(qids), "float32")
-    log.say(f"entity vectors: {known.sum():,} of {len(known):,} are known")
-    if config.unknown == "drop":
-        return torch.from_numpy(vectors[known]), qids[known]
-    table = random_vectors(len(qids), vectors.shape[1], seed)
-    table[known] = torch.from_numpy(vectors[known])
-    return table, qids
+        return None, prepared.qids
+    vectors, known = initial_vectors(config.entity_vectors, prepared.qids, prepared.titles, width, seed)
+    if config.entity_vectors:
+        log.say(f"entity vectors: {known.sum():,} of {len(known):,} are known")
+        if config.unknown == "drop":
+            return vectors[torch.from_numpy(known)], prepared.qids[known]
+    return vectors, prepared.qids
 
 
 def select_titles(titles: pa.Table | None, qids: NDArray[np.int64]) -> list[tuple[str, int]]:
@@ -195,6 +194,31 @@ def select_titles(titles: pa.Table | None, qids: NDArray[np.int64]) -> list[tupl
         return []
     selected = titles.filter(pc.is_in(titles["qid"], pa.array(qids)))
     return list(zip(selected["title"].to_pylist(), selected["qid"].to_pylist(), strict=True))
+
+
+def initial_vectors(
+    path: str, qids: NDArray[np.int64], titles: pa.Table | None, dim: int, seed: int
+) -> tuple[Tensor, NDArray[np.bool_]]:
+    """Return the vectors of items, (items, width) float32, and which of them are from the file; the others are random.
+
+    Args:
+        path: file of the vectors, or "" for random ones.
+        qids: the items, ascending.
+        titles: `qid` and `title`, for a file with titles.
+        dim: width of random vectors, if there is no file.
+        seed: seed of random vectors.
+
+    Raises:
+        InputError: the file cannot be read, or has none of the items.
+    """
+    if not path:
+        return random_vectors(len(qids), dim, seed), np.zeros(len(qids), np.bool_)
+    # Of two titles of an item the first one counts.
+    rows_of = rows_by_name(qids.tolist(), select_titles(titles, qids))
+    vectors, known = fill(read_named_vectors(path, BrokenLines()), rows_of, len(qids), "float32")
+    table = random_vectors(len(qids), vectors.shape[1], seed)
+    table[known] = torch.from_numpy(vectors[known])
+    return table, known
 
 
 def explain(

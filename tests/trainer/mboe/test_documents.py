@@ -1,8 +1,7 @@
-"""Documents: lines of JSON, and the code in the docs that makes them of published sets, on files laid out as theirs."""
+"""Readers of the published sets, on files laid out as theirs, and what they say of files that are not."""
 
 import gzip
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,49 +9,35 @@ from typing import Any
 
 import pytest
 
-from tests.test_plots import code
 from tests.trainer.mboe.mentions import write_interlanguage, write_sitelinks
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.data import named_vectors
 from wikianchor.trainer.data.named_vectors import read_titles
-from wikianchor.trainer.mboe.documents import DocumentSet, read_documents
-
-
-def converted(folder: Path, name: str) -> DocumentSet:
-    """Run the code of docs/papers/m-boe.md that writes NAME.jsonl, and return its documents."""
-    before = os.getcwd()
-    os.chdir(folder)
-    try:
-        exec(code("papers/m-boe.md", f'"{name}.jsonl"'), {})
-    finally:
-        os.chdir(before)
-    return read_documents(f"{folder}/{name}.jsonl", "en")
+from wikianchor.trainer.mboe.bags import read_links
+from wikianchor.trainer.mboe.documents import read_documents, read_shinra
 
 
 def test_mldoc(tmp_path: Path) -> None:
-    files = {
-        # The script run by Python 3 writes bytes as Python shows them; by Python 2, the text itself.
-        "english.train.1000": "CCAT\tb'Shares  rose \\xe2\\x82\\xac5. (c) Reuters Limited 1997'\n",
-        "english.train.2000": "CCAT\tmore\n",
-        "english.dev": "GCAT\tb'it is no bytes\n",
-        "english.test": 'MCAT\tb"the bank\'s"\n',
-        "japanese.test": "ECAT\t円は\u3000上昇\n",
-        "japanese.dev": "ECAT\t円\n",
-    }
-    (tmp_path / "mldoc").mkdir()
-    for name, text in files.items():
-        (tmp_path / "mldoc" / name).write_text(text)
-    documents = converted(tmp_path, "mldoc")
-    assert {
-        (document.name, document.language, document.split, document.labels, document.text)
-        for document in documents.documents
-    } == {
-        ("english.train.1000:1", "en", "train", ("CCAT",), "Shares rose €5."),
-        ("english.dev:1", "en", "dev", ("GCAT",), "b'it is no bytes"),
-        ("english.test:1", "en", "test", ("MCAT",), "the bank's"),
-        ("japanese.test:1", "ja", "test", ("ECAT",), "円は 上昇"),
-    }
+    # The script run by Python 3 writes bytes as Python shows them; by Python 2, the text itself.
+    (tmp_path / "english.train.1000").write_text("CCAT\tb'Shares  rose \\xe2\\x82\\xac5. (c) Reuters Limited 1997'\n")
+    (tmp_path / "english.dev").write_text("GCAT\tb'it is no bytes\n")
+    (tmp_path / "english.test").write_text('MCAT\tb"the bank\'s"\n')
+    (tmp_path / "japanese.test").write_text("ECAT\t円は\u3000上昇\n")
+    documents = read_documents(str(tmp_path), "mldoc", "en")
+    assert [
+        (document.language, document.split, document.labels, document.text) for document in documents.documents
+    ] == [
+        ("en", "train", ("CCAT",), "Shares rose €5."),
+        ("en", "dev", ("GCAT",), "b'it is no bytes"),
+        ("en", "test", ("MCAT",), "the bank's"),
+        ("ja", "test", ("ECAT",), "円は 上昇"),
+    ]
     assert not documents.multi_label
+    (tmp_path / "english.dev").write_text("GCAT text\n")
+    with pytest.raises(InputError, match=r"english\.dev, line 1: not a class of MLDoc, a tab and a text"):
+        read_documents(str(tmp_path), "mldoc", "en")
+    with pytest.raises(InputError, match=r"MLDoc has no ko: its languages are de, en, es, fr, it, ja, ru, zh"):
+        read_documents(str(tmp_path), "mldoc", "ko")
 
 
 def write_talk(root: Path, pair: str, split: str, topic: str, side: str, number: int, text: str) -> None:
@@ -70,7 +55,7 @@ def test_ted(tmp_path: Path) -> None:
     for topic, side in (("art", "positive"), ("science", "positive")):
         write_talk(tmp_path, "pb-en", "test", topic, side, 1600, "fala_pb")
         write_talk(tmp_path, "pb-en", "train", topic, side, 7, "fala_pb")
-    documents = converted(tmp_path, "ted")
+    documents = read_documents(str(tmp_path), "ted", "en")
     assert documents.multi_label
     english = [document for document in documents.documents if document.language == "en"]
     assert len(english) == 40
@@ -83,33 +68,59 @@ def test_ted(tmp_path: Path) -> None:
     assert [(document.language, document.text) for document in documents.documents if document.split == "test"] == [
         ("pt", "fala")
     ]
+    write_talk(tmp_path, "en-ar", "train", "art", "neutral", 5, "")
+    with pytest.raises(InputError, match=r"lies in train/art/neutral: not as TED-CLDC is laid out"):
+        read_documents(str(tmp_path), "ted", "en")
 
 
-def test_shinra_and_its_oracle(tmp_path: Path) -> None:
-    folder = tmp_path / "shinra"
-    folder.mkdir()
-    (tmp_path / "out").mkdir()
-    write_interlanguage(tmp_path / "out/interlanguage")
-
-    def write(code: str, pages: dict[int, list[str]], texts: dict[int, str], links: dict[int, list[str]]) -> None:
+def test_shinra(tmp_path: Path) -> None:
+    def write(code: str, pages: dict[int, list[str]], texts: dict[int, str]) -> None:
         lines = [
             {"pageid": page, "ENEs": [{"ENE_id": kind, "ENE_name": "x"}]} for page in pages for kind in pages[page]
         ]
-        (folder / f"{code}_ENEW_LIST.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        with gzip.open(folder / f"{code}wiki-20190121-cirrussearch-content.json.gz", "wt") as stream:
-            for page, text in texts.items():
-                row = {"text": text, "outgoing_link": links.get(page, [])}
-                stream.write(f"{json.dumps({'index': {'_id': str(page)}})}\n{json.dumps(row)}\n")
+        (tmp_path / f"{code}_ENEW_LIST.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        dump = [line for page, text in texts.items() for line in ({"index": {"_id": str(page)}}, {"text": text})]
+        with gzip.open(tmp_path / f"{code}wiki-20190121-cirrussearch-content.json.gz", "wt") as stream:
+            stream.write("".join(json.dumps(line) + "\n" for line in dump))
 
-    links = {0: ["Thing_3", "Thing_1", "Nothing", "Thing_3"]}
-    write("en", {page: ["1.1"] for page in range(100)}, {page: f"page {page}" for page in range(110)}, links)
-    write("de", {5: ["1.1", "1.7"]}, {5: "Seite", 6: "andere"}, {})
-    documents = converted(tmp_path, "shinra")
-    english = {document.name: document for document in documents.documents if document.language == "en"}
-    assert len(english) == 100
+    write("en", {page: ["1.1"] for page in range(100)}, {page: f"page {page}" for page in range(110)})
+    write("de", {5: ["1.1", "1.7"]}, {5: "Seite", 6: "andere"})
+    documents = read_documents(str(tmp_path), "shinra", "en")
+    assert len([document for document in documents.documents if document.language == "en"]) == 100
     assert 0 < len(documents.of("dev", "en")) < 20
-    assert (english["en:0"].entities, english["en:1"].entities) == ((1, 3), ())
     assert [(document.text, document.labels) for document in documents.of("test", "de")] == [("Seite", ("1.1", "1.7"))]
+    write("de", {page: ["1.7"] for page in range(50)}, {page: f"Seite {page}" for page in range(50)})
+    few = read_documents(str(tmp_path), "shinra", "en", test_documents=10).of("test", "de")
+    more = read_documents(str(tmp_path), "shinra", "en", test_documents=20).of("test", "de")
+    assert (len(few), len(more), set(few) < set(more)) == (10, 20, True)
+    assert {document.name for document in few} != {f"de:{page}" for page in range(10)}
+    (tmp_path / "fr_ENEW_LIST.json").write_text('{"pageid": 1, "ENEs": []}\n')
+    with pytest.raises(
+        InputError, match=r"frwiki-\*-cirrussearch-content\.json\[\.gz\]: not there, and .* needs its texts"
+    ):
+        read_documents(str(tmp_path), "shinra", "en")
+    for line in ('{"pageid": 1}\n', "[" * 100_000):
+        (tmp_path / "fr_ENEW_LIST.json").write_text(line)
+        with pytest.raises(InputError, match=r"line 1: not a page with `pageid` and `ENEs`"):
+            read_documents(str(tmp_path), "shinra", "en")
+
+
+def test_the_oracle_of_shinra_is_the_links_of_the_pages(tmp_path: Path) -> None:
+    titles = write_interlanguage(tmp_path / "titles")
+    data = tmp_path / "shinra"
+    data.mkdir()
+    links = {0: ["Thing_3", "Thing_1", "Nothing", "Thing_3"], 1: []}
+    (data / "en_ENEW.json").write_text("".join(f'{{"pageid": {page}, "ENEs": []}}\n' for page in links))
+    lines = [part for page in links for part in ({"index": {"_id": page}}, {"text": "t", "outgoing_link": links[page]})]
+    dump = data / "enwiki-20190121-cirrussearch-content.json"
+    dump.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    documents = {
+        document.name: document.entities for document in read_shinra(str(data), "en", titles=str(titles)).documents
+    }
+    assert documents == {"en:0": (1, 3), "en:1": ()}
+    assert {document.entities for document in read_shinra(str(data), "en").documents} == {None}
+    with pytest.raises(InputError, match="has no titles of enwiki"):
+        read_shinra(str(data), "en", titles=str(write_interlanguage(tmp_path / "other", "dewiki")))
 
 
 @pytest.mark.parametrize("write", [write_interlanguage, write_sitelinks])
@@ -145,4 +156,14 @@ def test_json_lines_that_are_none(tmp_path: Path) -> None:
     ):
         file.write_bytes(text)
         with pytest.raises(InputError, match=message):
-            read_documents(str(tmp_path), "en")
+            read_documents(str(tmp_path), "json", "en")
+
+
+def test_links_of_another_linker(tmp_path: Path) -> None:
+    file = tmp_path / "links.jsonl"
+    file.write_text('{"id": 7, "entities": [3, "5"]}\n')
+    assert read_links(str(file)) == {"7": [3, 5]}
+    for line in ("5", "{}", '{"id": 1, "entities": ["Q5"]}', "[" * 100_000):
+        file.write_text(line)
+        with pytest.raises(InputError, match="line 1: not an object with `id` and `entities`"):
+            read_links(str(file))

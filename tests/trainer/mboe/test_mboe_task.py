@@ -101,7 +101,7 @@ def test_the_same_seed_gives_the_same_scores_and_model(run: Run, tmp_path: Path)
 def test_a_model_read_again_predicts_the_same(run: Run, toy: tuple[Path, Path], flags: dict[str, Any]) -> None:
     scores = run(epochs=8)["seeds"]["42"]
     loaded = load(str(Path(flags["output"]) / "seed-42" / "model"))
-    documents = read_documents(str(toy[0]), "en").of("test", "ja")
+    documents = read_documents(str(toy[0]), "json", "en").of("test", "ja")
     bags = make_bags(documents, make_bag_maker(loaded.config), 512)
     part = encode_documents(
         documents,
@@ -139,6 +139,13 @@ def test_vectors_from_a_file_and_titles_in_the_report(run: Run, tmp_path: Path) 
     assert "Q4" not in said
 
 
+def test_a_linkers_file(run: Run, toy: tuple[Path, Path], tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in toy[0].read_text().splitlines()]
+    links = tmp_path / "links.jsonl"
+    links.write_text("".join(json.dumps({"id": row["id"], "entities": row["entities"]}) + "\n" for row in rows))
+    assert run(entities="linker", links=links)["seeds"]["42"]["de"] >= 0.9
+
+
 def test_documents_without_entities(run: Run, toy: tuple[Path, Path], tmp_path: Path) -> None:
     rows = [json.loads(line) for line in toy[0].read_text().splitlines()]
     data = tmp_path / "some.jsonl"
@@ -157,11 +164,18 @@ def test_documents_without_entities(run: Run, toy: tuple[Path, Path], tmp_path: 
     ("more", "status", "message"),
     [
         ({"mentions": ""}, 2, "--mentions is missing: --entities=detected needs a dictionary"),
+        ({"entities": "linker"}, 2, "--links is missing"),
         ({"detection_rate": "0,2"}, 2, "--detection_rate=0,2: must be between 0 and 1"),
         ({"detection_rate": "x"}, 2, "must be numbers with commas between"),
         ({"epochs": 0}, 2, "--epochs=0: must be 1 or more"),
+        ({"test_documents": -1}, 2, "--test_documents=-1: must not be negative"),
         ({"language": "fr"}, 1, "has no train documents in fr"),
         ({"data": "nowhere.jsonl"}, 1, "nowhere.jsonl: no such file: documents are lines of JSON with text"),
+        ({"kind": "mldoc"}, 1, "english.train.1000: not there: MLDoc is made from Reuters RCV1 and RCV2"),
+        ({"kind": "ted"}, 1, "get ted-cldc.tar.gz from http"),
+        ({"kind": "shinra"}, 1, "register at http://shinra-project.info/shinra2020ml/"),
+        ({"kind": "shinra", "entities": "oracle"}, 2, "--titles is missing: --entities=oracle needs the items"),
+        ({"kind": "ted", "entities": "oracle"}, 2, "the documents of --kind=ted have no links"),
         ({"compare": "nowhere"}, 1, "nowhere/scores.json"),
         ({"titles": "nowhere"}, 1, "wikianchor interlanguage makes one"),
     ],
@@ -232,6 +246,7 @@ def test_the_presets_are_table_3_2(name: str, batch: int, rate: float) -> None:
     )
     # Section 3.3.1: "all words and phrases".
     assert config.all_spans
+    assert config.kind == name.rpartition("-")[2]
 
 
 @pytest.mark.parametrize("config", ["candidates", "interlanguage"])
