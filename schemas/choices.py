@@ -25,4 +25,5 @@ OF_WIKIDATA = ("label", "description", "alias")
 # (`fragments`).
 REGIONS = ("lead", "body", "list")
 ASIDES = ("table", "caption")
+BLOCKS = ("paragraph", "heading", "list_item", "quotation", "preformatted", "table_cell", "caption")
 FRAGMENT_REGIONS = (*REGIONS, "back_matter", "preformatted", "disambiguation", *ASIDES)

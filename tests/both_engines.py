@@ -66,7 +66,16 @@ class BothEngines:
     def __init__(self, site: Site, templates: str | None = None) -> None:
         self._readers = [
             make_page_reader(
-                DumpReader(site, Workspace("", "", ""), "rules", "wikianchor", True, fragments=True, engine=engine),
+                DumpReader(
+                    site,
+                    Workspace("", "", ""),
+                    "rules",
+                    "wikianchor",
+                    allow_truncated=True,
+                    fragments=True,
+                    engine=engine,
+                    documents=True,
+                ),
                 templates,
             )
             for engine in ("python", "core")

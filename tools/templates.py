@@ -18,7 +18,18 @@ from typing import Any
 from wikianchor.io.options import Option, declared
 from wikianchor.pipelines.cli.commands import COMMANDS
 
-STAGES = ("sentences", "entities", "pairs", "export", "mentions", "interlanguage", "mewsc16", "corpus", "negatives")
+STAGES = (
+    "sentences",
+    "entities",
+    "pairs",
+    "export",
+    "mentions",
+    "documents",
+    "interlanguage",
+    "mewsc16",
+    "corpus",
+    "negatives",
+)
 # The values of an option by its type.
 PATTERNS = {bool: "^(true|false)$", int: "^-?[0-9]+$", float: "^[-+.0-9e]+$"}
 PLACE = Path(__file__).parent.parent / "docker/templates"

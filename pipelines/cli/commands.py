@@ -120,6 +120,12 @@ COMMANDS = {
         "sentences + entities -> names with the items they stand for, and counts",
         "wikianchor mentions --sentences=out/sentences --entities=out/entities --output=out/mentions",
     ),
+    "documents": dataset(
+        "documents",
+        "DocumentsOptions",
+        "sentences with --documents + entities -> documents with the items of their pages and links",
+        "wikianchor documents --sentences=out/sentences --entities=out/entities --output=out/documents",
+    ),
     "interlanguage": dataset(
         "interlanguage",
         "InterlanguageOptions",

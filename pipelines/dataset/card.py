@@ -47,7 +47,11 @@ def licences(name: str) -> tuple[str, ...]:
 
 
 # Where a ledger has its counts by wiki.
-_BY_WIKI = {"pairs": "links", "mentions": "links", "export": "rows", "interlanguage": "rows", "templates": "templates"}
+_BY_WIKI = {
+    **dict.fromkeys(("pairs", "mentions", "documents"), "links"),
+    **dict.fromkeys(("export", "interlanguage"), "rows"),
+    "templates": "templates",
+}
 # What `wikianchor download` fetches for a dataset.
 _TARGETS = {"sentences": "sentences", "templates": "sentences", "entities": "entities", "mewsc16": "mewsc16"}
 # Papers that datasets follow, by the names of their citations in templates/citation.md.

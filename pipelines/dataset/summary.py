@@ -150,6 +150,7 @@ _AFTER: Mapping[str, Callable[[Dataset, Any], list[str]]] = {
     "export": lambda dataset, config: ["wikianchor", "verify", dataset.directory],
     "mentions": _trains("mboe", "--data=FILE", "--mentions=DIR"),
     "templates": lambda dataset, config: ["wikianchor", "verify", dataset.directory],
+    "documents": lambda dataset, config: ["wikianchor", "verify", dataset.directory],
     "interlanguage": lambda dataset, config: ["wikianchor", "verify", dataset.directory],
     "mewsc16": lambda dataset, config: [
         *("wikianchor", "evaluate", "--model=MODEL", f"--data={dataset.directory}", "--tasks=mewsc16"),

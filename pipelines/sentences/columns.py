@@ -1,4 +1,5 @@
-"""Column buffers: rows of `sentences`, `titles` and `ledger` collected as Python lists and turned into Arrow batches.
+"""Column buffers: rows of `sentences`, `titles`, `ledger` and `documents`, collected as Python lists and turned into
+Arrow batches.
 
 No object is created for a row: a page appends its values to one list for each column.
 """
@@ -15,10 +16,13 @@ import pyarrow as pa
 
 from wikianchor.pipelines.dataset.part_writer import PartWriter
 from wikianchor.pipelines.sentences.previous import RowRange
+from wikianchor.pipelines.text.documents import Document
 from wikianchor.pipelines.text.prose import Sentence
+from wikianchor.pipelines.wikimedia.addresses import page_address
 from wikianchor.pipelines.wikimedia.pages import Page
+from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext import Links
-from wikianchor.schemas import sentences, titles
+from wikianchor.schemas import documents, sentences, titles
 
 
 class SentenceColumns:
@@ -217,6 +221,78 @@ class LedgerColumns:
         return batch
 
 
+class DocumentColumns:
+    """The documents of one wiki.
+
+    Args:
+        site: the wiki.
+
+    Attributes:
+        list_values: number of code points in all texts.
+    """
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._clear()
+
+    def _clear(self) -> None:
+        self._rows: dict[str, list[Any]] = {name: [] for name in ("page_id", "rev_id", "timestamp", "title", "text")}
+        self._lists: dict[str, list[Any]] = {name: [] for name in _DOCUMENT_LISTS}
+        self._ends: dict[str, list[int]] = {name: [0] for name in _DOCUMENT_LISTS}
+        self.list_values = 0
+
+    def __len__(self) -> int:
+        return len(self._rows["title"])
+
+    def add(self, page: Page, document: Document) -> None:
+        """Add the document of a page."""
+        values = (page.page_id, page.rev_id, page.timestamp, page.title, document.text)
+        for name, value in zip(self._rows, values, strict=True):
+            self._rows[name].append(value)
+        for name, items in self._lists.items():
+            items += getattr(document, name)
+            self._ends[name].append(len(items))
+        self.list_values += len(document.text)
+
+    def take(self) -> pa.RecordBatch:
+        """Return the rows as one batch, and empty the buffer."""
+        lists = {name: self._list(name, documents.SCHEMA.field(name).type) for name in _DOCUMENT_LISTS}
+        titles = pa.array(self._rows["title"], pa.string())
+        columns = {**self._rows, **lists, **shared_columns(self._site, titles)}
+        batch = pa.RecordBatch.from_pydict(columns, documents.SCHEMA)
+        self._clear()
+        return batch
+
+    def _list(self, name: str, kind: pa.ListType) -> pa.Array:
+        items, inner = self._lists[name], kind.value_type
+        if pa.types.is_struct(inner):
+            members = list(inner)
+            # A link has no item yet, which is its last member.
+            columns = zip(*items, strict=True) if items else iter(())
+            arrays = [pa.array(next(columns, [None] * len(items)), member.type) for member in members]
+            values: pa.Array = pa.StructArray.from_arrays(arrays, fields=members)
+        else:
+            values = pa.array(items, inner)
+        return pa.ListArray.from_arrays(pa.array(self._ends[name], pa.int32()), values, type=kind)
+
+
+_DOCUMENT_LISTS = ("categories", "sections", "blocks", "sentences", "links")
+
+
+def shared_columns(site: Site, titles: pa.Array) -> dict[str, pa.Array]:
+    """Return the columns of documents that are the same for all pages, or follow from the title.
+
+    Args:
+        site: the wiki.
+        titles: those of the rows.
+    """
+    return {
+        "wiki": pa.repeat(pa.scalar(site.wiki), len(titles)),
+        "url": pa.array([page_address(site.article_path, title) for title in titles.to_pylist()], pa.string()),
+        "qid": pa.nulls(len(titles), pa.int64()),
+    }
+
+
 class Columns(Protocol):
     """The rows of one table, of which `take` makes a batch."""
 
@@ -237,6 +313,7 @@ class PageTables(NamedTuple):
     fragments: Columns
     titles: Columns
     ledger: Columns
+    documents: Columns
 
 
 class TableBuffer:

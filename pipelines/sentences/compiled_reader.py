@@ -13,17 +13,19 @@ from typing import Any
 import pyarrow as pa
 
 from wikianchor.io.errors import InputError
-from wikianchor.pipelines.sentences.columns import Columns, PageTables
+from wikianchor.pipelines.sentences.columns import Columns, DocumentColumns, PageTables, shared_columns
 from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader, PythonReader, disambiguation_marker
 from wikianchor.pipelines.text.core_rules import text_rules
 from wikianchor.pipelines.wikimedia.core import core_of
 from wikianchor.pipelines.wikimedia.core_rules import site_rules
+from wikianchor.pipelines.wikimedia.interwiki import WikipediaLinks
 from wikianchor.pipelines.wikimedia.page_kinds import PageKinds, disambiguation_templates
 from wikianchor.pipelines.wikimedia.pages import Page, parse_page, unescape
-from wikianchor.schemas import sentences, titles
+from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.schemas import documents, sentences, titles
 
 # The schemas of the tables of the core, in its order.
-_TABLES = (sentences.SCHEMA, sentences.FRAGMENTS, titles.SCHEMA, sentences.LEDGER)
+_TABLES = (sentences.SCHEMA, sentences.FRAGMENTS, titles.SCHEMA, sentences.LEDGER, documents.SCHEMA)
 
 
 def make_page_reader(reader: DumpReader, templates: str | None = None) -> PageReader:
@@ -71,10 +73,15 @@ class _CompiledReader(PageReader):
             marks_disambiguation=self._kinds.marks_disambiguation,
             fragments=reader.fragments,
         )
+        if reader.documents:
+            self._core.read_documents(WikipediaLinks(site).read)
 
     def new_tables(self) -> PageTables:
         self._core.clear()
-        return PageTables(*(_CoreColumns(self._core, table, self._site.wiki) for table in range(len(_TABLES))))
+        tables: list[Columns] = [_CoreColumns(self._core, table, self._site) for table in range(len(_TABLES))]
+        if not self._with_documents:
+            tables[-1] = DocumentColumns(self._site)
+        return PageTables(*tables)
 
     def _parse_page(self, raw: bytes, where: str) -> Page:
         try:
@@ -103,8 +110,8 @@ class _CompiledReader(PageReader):
 class _CoreColumns(Columns):
     """The rows of one table in the core."""
 
-    def __init__(self, core: Any, table: int, wiki: str) -> None:
-        self._core, self._table, self._wiki = core, table, wiki
+    def __init__(self, core: Any, table: int, site: Site) -> None:
+        self._core, self._table, self._site = core, table, site
 
     def __len__(self) -> int:
         rows: int = self._core.size(self._table)[0]
@@ -119,27 +126,39 @@ class _CoreColumns(Columns):
         rows = len(self)
         schema = _TABLES[self._table]
         buffers = self._core.take(self._table)
-        arrays = [
-            pa.repeat(pa.scalar(self._wiki), rows) if field.name == "wiki" else _array(field, rows, buffers)
-            for field in schema
-        ]
+        columns = {"wiki": pa.repeat(pa.scalar(self._site.wiki), rows)}
+        if schema is documents.SCHEMA:
+            columns = shared_columns(self._site, _array(schema.field("title"), rows, buffers))
+        arrays = [columns[field.name] if field.name in columns else _array(field, rows, buffers) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 # The strings in lists of strings.
-_ITEMS = {"flags": "flag", "links": "link"}
+_ITEMS = {"flags": "flag", "links": "link", "categories": "category"}
 
 
-def _array(field: pa.Field, rows: int, buffers: Mapping[str, Any]) -> pa.Array:
-    """Return a column from its buffers (https://arrow.apache.org/docs/format/Columnar.html)."""
-    column, kind = buffers[field.name], field.type
+def _array(field: pa.Field, rows: int, buffers: Mapping[str, Any], of: str = "") -> pa.Array:
+    """Return a column from its buffers (https://arrow.apache.org/docs/format/Columnar.html).
+
+    Args:
+        field: that of the column.
+        rows: number of its values.
+        buffers: by the name of the column; what is in a list of documents has the name of the list and a dot before.
+        of: what precedes the name.
+    """
+    kind, name = field.type, of + field.name
+    if field.nullable and name not in buffers:
+        return pa.nulls(rows, kind)
+    column = buffers[name]
     if pa.types.is_list(kind):
         ends = pa.Array.from_buffers(pa.int32(), rows + 1, [None, pa.py_buffer(column)])
         size = ends[rows].as_py()
         inner = kind.value_type
         if pa.types.is_struct(inner):
             members = list(inner)
-            values: pa.Array = pa.StructArray.from_arrays([_array(m, size, buffers) for m in members], fields=members)
+            before = f"{name}." if f"{name}.{members[0].name}" in buffers else ""
+            arrays = [_array(member, size, buffers, before) for member in members]
+            values: pa.Array = pa.StructArray.from_arrays(arrays, fields=members)
         else:
             values = _array(pa.field(_ITEMS[field.name], inner), size, buffers)
         return pa.ListArray.from_arrays(ends, values, type=kind)

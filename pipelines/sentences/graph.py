@@ -32,7 +32,7 @@ from wikianchor.pipelines.engine.stage import Stage, commit_dataset, counts_by_k
 from wikianchor.pipelines.sentences.compiled_reader import engine_of
 from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.text.template_losses import most_costly
-from wikianchor.pipelines.wikimedia.choices import FROM_DUMP
+from wikianchor.pipelines.wikimedia.choices import FROM_DUMP, PARSERS
 from wikianchor.pipelines.wikimedia.core import core_of
 from wikianchor.pipelines.wikimedia.excluded_pages import NO_PAGES, ExcludedPages, read_excluded_pages
 from wikianchor.pipelines.wikimedia.extractors import make_extractor
@@ -68,6 +68,8 @@ def run(
     else:
         make_extractor(site, parser=config.parser)
     excluded = excluded_pages(config, site)
+    if config.documents and config.parser != PARSERS[0]:
+        raise UsageError(f"--documents: --parser={config.parser} does not read them: leave one of the two out")
     options = options_of(config, site, excluded)
     if config.previous:
         check_previous(config, options)
@@ -174,6 +176,7 @@ def build(
         excluded=excluded,
         fragments=config.fragments,
         engine=config.engine,
+        documents=config.documents,
     )
     definitions, tables = _definitions(pipeline, work, config, site) if config.templates == FROM_DUMP else ([], [])
     readings = (

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 from wikianchor.io.option_groups import Output
 from wikianchor.io.options import option
-from wikianchor.pipelines.wikimedia.options import Dumps, Reading, Wiki
+from wikianchor.pipelines.wikimedia.options import Documents, Dumps, Reading, Wiki
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentencesOptions(Reading, Output, Wiki, Dumps):
+class SentencesOptions(Documents, Reading, Output, Wiki, Dumps):
     """Options of the stage `sentences`."""
 
-    FIRST: ClassVar[tuple[str, ...]] = ("dumps", "wiki", "output", "templates", "fragments")
+    FIRST: ClassVar[tuple[str, ...]] = ("dumps", "wiki", "output", "templates", "fragments", "documents")
 
     fragments: bool = option(
         default=True,

@@ -1,4 +1,4 @@
-"""Read pages: articles and redirects become rows of `sentences`, `fragments`, `titles` and the ledger."""
+"""Read pages: articles and redirects become rows of `sentences`, `fragments`, `titles`, the ledger and `documents`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,16 @@ from dataclasses import dataclass
 
 from wikianchor.io.errors import InputError
 from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.sentences.columns import LedgerColumns, PageTables, SentenceColumns, TitleColumns
+from wikianchor.pipelines.sentences.columns import (
+    DocumentColumns,
+    LedgerColumns,
+    PageTables,
+    SentenceColumns,
+    TitleColumns,
+)
 from wikianchor.pipelines.sentences.previous import FRAGMENTS, PreviousPage
 from wikianchor.pipelines.templates.store import TemplateStore
+from wikianchor.pipelines.text.documents import make_document
 from wikianchor.pipelines.text.page_text import TextReader
 from wikianchor.pipelines.text.prose import Sentence, aside_fragments, page_sentences
 from wikianchor.pipelines.text.template_losses import TEMPLATE
@@ -42,6 +49,7 @@ class DumpReader:
         excluded: pages that are left out.
         fragments: write the text that is no sentence too.
         engine: one of `choices.ENGINES`; None for the compiled core where it is installed.
+        documents: write the documents of pages too.
     """
 
     site: Site
@@ -53,6 +61,7 @@ class DumpReader:
     excluded: ExcludedPages = NO_PAGES
     fragments: bool = False
     engine: str | None = None
+    documents: bool = False
 
 
 def parse_article(
@@ -107,6 +116,7 @@ def make_text_reader(reader: DumpReader, store: TemplateStore | None, engine: st
         marks_disambiguation=disambiguation_marker(reader.site, store),
         asides=reader.fragments,
         engine=engine,
+        structured=reader.documents,
     )
 
 
@@ -129,6 +139,7 @@ class PageReader(ABC):
 
     def __init__(self, reader: DumpReader, templates: str | None = None) -> None:
         self._site, self.excluded, self._with_fragments = reader.site, reader.excluded, reader.fragments
+        self._with_documents = reader.documents
         self._store = TemplateStore(templates) if templates else None
         self._redirect = reader.site.redirect_pattern()
         self._redirect_target = re.compile(r"\[\[([^\]|\n]*)")
@@ -179,7 +190,7 @@ class PageReader(ABC):
         return title is not None and title in self.excluded.titles
 
     def read_page(self, page: Page) -> Mapping[str, int]:
-        """Add the title, the sentences, the fragments and the ledger of a page to the tables.
+        """Add the title, the sentences, the fragments, the ledger and the document of a page to the tables.
 
         Args:
             page: the last one that `parse` has returned.
@@ -231,7 +242,8 @@ class PythonReader(PageReader):
         wiki = self._site.wiki
         self._sentences, self._fragments = SentenceColumns(wiki), SentenceColumns(wiki, sentences.FRAGMENTS)
         self._titles, self._ledger = TitleColumns(wiki), LedgerColumns(wiki)
-        return PageTables(self._sentences, self._fragments, self._titles, self._ledger)
+        self._documents = DocumentColumns(self._site)
+        return PageTables(self._sentences, self._fragments, self._titles, self._ledger, self._documents)
 
     def _add_redirect(self, page: Page, target: str, fragment: str) -> None:
         self._titles.add_redirect(page, target, fragment)
@@ -245,6 +257,7 @@ class PythonReader(PageReader):
         extract = self._extractor.extract(page.text, page.title)
         dropped: Counter[str] = Counter()
         is_disambiguation = "disambiguation" in flags
+        kept: list[Sentence] = []
         if is_disambiguation:
             counts["pages:disambiguation"] += 1
         if is_disambiguation and fragment_rows is None:
@@ -267,6 +280,8 @@ class PythonReader(PageReader):
         for reason, number in dropped.items():
             counts[reason if reason.startswith(("sentences:", TEMPLATE)) else f"links:{reason}"] += number
         self._ledger.add(page, counts)
+        if self._with_documents:
+            self._documents.add(page, make_document(extract, self._site.wiki, kept))
         return counts
 
 

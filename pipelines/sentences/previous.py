@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import filesystem, reading
 from wikianchor.pipelines.dataset.reader import Dataset
-from wikianchor.schemas import sentences
+from wikianchor.schemas import documents, sentences
 from wikianchor.schemas import titles as titles_schema
 
 TABLES = {
@@ -27,6 +27,7 @@ TABLES = {
     "fragments": sentences.FRAGMENTS,
     "titles": titles_schema.SCHEMA,
     "ledger": sentences.LEDGER,
+    "documents": documents.SCHEMA,
 }
 # What the counts of a page call the rows of `fragments`, before their region.
 FRAGMENTS = "fragments:"
@@ -60,6 +61,8 @@ class PreviousPage(NamedTuple):
         ledger: None for a redirect.
         counts: the counts of its ledger; empty for a redirect.
         redirect: title of the target of a redirect, None for an article.
+        document: None for a page without a document.
+        characters: number of code points in the text of the document.
     """
 
     title: RowRange
@@ -69,6 +72,8 @@ class PreviousPage(NamedTuple):
     ledger: RowRange | None = None
     counts: Mapping[str, int] = MappingProxyType({})
     redirect: str | None = None
+    document: RowRange | None = None
+    characters: int = 0
 
 
 def row_groups_by_table(dataset: Dataset) -> dict[str, list[Group]]:
@@ -163,6 +168,11 @@ class _LedgerReader(_TableReader):
         return {self._names[self._codes[index]]: self._numbers[index] for index in range(begin, end)}
 
 
+class _DocumentsReader(_TableReader):
+    def unpack(self, batch: pa.RecordBatch) -> None:
+        self.characters = list(map(len, batch["text"].to_pylist()))
+
+
 class PreviousPages:
     """The pages of a previous dataset.
 
@@ -171,6 +181,7 @@ class PreviousPages:
     """
 
     def __init__(self, groups: Mapping[str, Sequence[Group]]) -> None:
+        self._documents, self._has_documents = _DocumentsReader(groups["documents"]), bool(groups["documents"])
         self._titles, self._ledgers = _TitlesReader(groups["titles"]), _LedgerReader(groups["ledger"])
         self._sentences, self._fragments = _TableReader(groups["sentences"]), _TableReader(groups["fragments"])
 
@@ -193,7 +204,19 @@ class PreviousPages:
         numbers = counts.get("sentences:kept", 0), fragments_of(counts)
         if (_length(kept), _length(fragments)) != numbers:
             return None
-        return PreviousPage(title_rows, titles.links[row], kept, fragments, ledger=ledger, counts=counts)
+        document = self._documents.rows(page_id)
+        if _length(document) != self._has_documents:
+            return None
+        return PreviousPage(
+            title_rows,
+            titles.links[row],
+            kept,
+            fragments,
+            ledger=ledger,
+            counts=counts,
+            document=document,
+            characters=0 if document is None else self._documents.characters[document.begin],
+        )
 
 
 def _length(rows: RowRange | None) -> int:

@@ -42,14 +42,15 @@ from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.unpacked import read_copy
 from wikianchor.pipelines.wikimedia.wikitext.definitions import template_title
-from wikianchor.schemas import sentences
+from wikianchor.schemas import documents, sentences
 from wikianchor.schemas import titles as titles_schema
 
 ROW_GROUP = 10_000
 # Rows of `titles` and of the ledger hold lists: their row groups are limited by the values in these lists too, so that
-# memory stays the same for pages with many links.
+# memory stays the same for pages with many links. Those of `documents` are limited by the characters of their texts.
 TITLE_LINKS = 50_000
 LEDGER_COUNTS = 20_000
+DOCUMENT_CHARACTERS = 4_000_000
 # Reading a range stops after this many broken pages.
 MAX_PROBLEMS = 100
 # Bytes kept of the end of a range: longer than </mediawiki> and the white space around it.
@@ -140,7 +141,7 @@ def read_dump(
     previous: Mapping[str, Sequence[Group]] | None = None,
     changed: str | None = None,
 ) -> Reading:
-    """Read a range of a dump and write its sentences, fragments, titles and ledger.
+    """Read a range of a dump and write its sentences, fragments, titles, ledger and documents.
 
     A damaged or truncated file is read up to the damage, which is returned as a problem.
 
@@ -165,12 +166,14 @@ def read_dump(
         PartWriter(reader.work.parts, "fragments", task.order, sentences.FRAGMENTS) as fragment_file,
         PartWriter(reader.work.parts, "titles", task.order, titles_schema.SCHEMA) as title_file,
         PartWriter(reader.work.parts, "ledger", task.order, sentences.LEDGER) as ledger_file,
+        PartWriter(reader.work.parts, "documents", task.order, documents.SCHEMA) as document_file,
     ):
         sentence_buffer = TableBuffer(tables.sentences, sentence_file, ROW_GROUP)
         fragment_buffer = TableBuffer(tables.fragments, fragment_file, ROW_GROUP)
         title_buffer = TableBuffer(tables.titles, title_file, ROW_GROUP, TITLE_LINKS)
         ledger_buffer = TableBuffer(tables.ledger, ledger_file, ROW_GROUP, LEDGER_COUNTS)
-        buffers = (sentence_buffer, fragment_buffer, title_buffer, ledger_buffer)
+        document_buffer = TableBuffer(tables.documents, document_file, ROW_GROUP, DOCUMENT_CHARACTERS)
+        buffers = (sentence_buffer, fragment_buffer, title_buffer, ledger_buffer, document_buffer)
         progress_file = ProgressFile(reader.work.scratch, f"{task.order}")
         chunks = read_copy(copy_of_range(reader.work, task.order), task.part)
         for page in sound_pages(
@@ -194,7 +197,7 @@ def read_dump(
         for buffer in buffers:
             buffer.write()
     forget_rare(counts, IN_RANGE)
-    files = (sentence_file, fragment_file, title_file, ledger_file)
+    files = (sentence_file, fragment_file, title_file, ledger_file, document_file)
     parts = [file.part for file in files if file.part is not None]
     return Reading(task.order, parts, dict(counts), problems, *_bounds(page_ids), task.part.path, bytes(tail))
 
@@ -205,6 +208,7 @@ def _copy_page(
     fragment_buffer: TableBuffer,
     title_buffer: TableBuffer,
     ledger_buffer: TableBuffer,
+    document_buffer: TableBuffer,
 ) -> Mapping[str, int]:
     """Copy the rows of an unchanged page, and return its counts."""
     title_buffer.copy(page.title, page.links)
@@ -214,6 +218,8 @@ def _copy_page(
         fragment_buffer.copy(page.fragments)
     if page.ledger is not None:
         ledger_buffer.copy(page.ledger, len(page.counts))
+    if page.document is not None:
+        document_buffer.copy(page.document, page.characters)
     return page.counts or {"pages:redirects": 1}
 
 

@@ -53,12 +53,14 @@ class PageRows(NamedTuple):
         sentences: its rows of `sentences`.
         fragments: its rows of `fragments`.
         counts: its ledger, or why the page is left out: {"pages:other_namespace": 1}, for example.
+        document: its row of `documents`; None where these are not read, and for a redirect.
     """
 
     title: dict[str, Any] | None
     sentences: list[dict[str, Any]]
     fragments: list[dict[str, Any]]
     counts: dict[str, int]
+    document: dict[str, Any] | None = None
 
 
 class Wiki:
@@ -112,11 +114,21 @@ class Wiki:
         """Yield the rows of `fragments`: the text that is no sentence; errors are those of `sentences`."""
         return self.rows("fragments")
 
+    def documents(self) -> Iterator[dict[str, Any]]:
+        """Yield the documents; errors are those of `sentences`.
+
+        Raises:
+            UsageError: `open_wiki` was not asked for them.
+        """
+        if not self._reader.documents:
+            raise UsageError("documents are not read: call open_wiki with documents=True")
+        return self.rows("documents")
+
     def rows(self, config: str, part: Range | None = None) -> Iterator[dict[str, Any]]:
         """Yield the rows of a config of the dataset.
 
         Args:
-            config: sentences, fragments, titles or ledger.
+            config: sentences, fragments, titles, ledger or documents.
             part: a range of a dump; None for all dumps.
         """
         pages = self._make_reader()
@@ -184,10 +196,9 @@ class Wiki:
         if page is None:
             return PageRows(None, [], [], dict(counts))
         counts.update(pages.read_page(page))
-        titles, sentences, fragments, _ = (
-            table.take().to_pylist() for table in (tables.titles, tables.sentences, tables.fragments, tables.ledger)
-        )
-        return PageRows(titles[0], sentences, fragments, dict(counts))
+        rows = {name: table.take().to_pylist() for name, table in tables._asdict().items()}
+        document = next(iter(rows["documents"]), None)
+        return PageRows(rows["titles"][0], rows["sentences"], rows["fragments"], dict(counts), document)
 
     def extract(self, text: str, *, title: str = "") -> PageText:
         """Return what a reader sees of a page of this wiki, with what its templates show.
@@ -279,6 +290,7 @@ def open_wiki(
     allow_truncated: bool = False,
     exclude_pages: str | None = None,
     cache: str | None = None,
+    documents: bool = False,
 ) -> Wiki:
     """Open the dumps of a wiki, to read their pages as `wikianchor sentences` does.
 
@@ -290,7 +302,7 @@ def open_wiki(
         wiki: database name of the wiki, such as enwiki, where the header of the dumps does not name it or is wrong.
         templates: what templates show: "dump" for the Template pages of the dumps, "builtin" for rules by their names
             alone, or the directory of a dataset `templates` or `sentences` of these dumps.
-        splitter, parser, fragments, engine, allow_truncated: as the options of `wikianchor sentences`.
+        splitter, parser, fragments, engine, allow_truncated, documents: as the options of `wikianchor sentences`.
         exclude_pages: as the option of `wikianchor sentences`.
         cache: directory of caches, local or a URI; None for $WIKIANCHOR_CACHE, $XDG_CACHE_HOME/wikianchor or
             ~/.cache/wikianchor.
@@ -327,6 +339,7 @@ def open_wiki(
         excluded=read_excluded_pages(exclude_pages, site) if exclude_pages else NO_PAGES,
         fragments=fragments,
         engine=engine,
+        documents=documents,
     )
     cache = cache or cache_directory()
     if templates == FROM_DUMP:

@@ -115,6 +115,7 @@ class TextReader:
         asides: extract tables and captions too.
         engine: one of `choices.ENGINES`; None for the compiled core where it is installed.
         literal: show no template at all.
+        structured: as for `wikitext.Extractor`.
 
     Raises:
         UsageError: a package that is asked for is not installed.
@@ -130,10 +131,17 @@ class TextReader:
         asides: bool = False,
         engine: str | None = None,
         literal: bool = False,
+        structured: bool = False,
     ) -> None:
         self.site = site
         self.extractor = make_extractor(
-            site, find_template, parser=parser, engine=engine, asides=asides, literal=literal
+            site,
+            find_template,
+            parser=parser,
+            engine=engine,
+            asides=asides,
+            literal=literal,
+            structured=structured,
         )
         self.split = make_splitter(splitter, site.language)
         self.kinds = PageKinds(site.language, marks_disambiguation)

@@ -22,6 +22,7 @@ def make_extractor(
     engine: str | None = None,
     asides: bool = False,
     literal: bool = False,
+    structured: bool = False,
 ) -> Extractor | CompiledExtractor | MwparserExtractor:
     """Return the extractor of a wiki.
 
@@ -31,15 +32,16 @@ def make_extractor(
         parser: one of `choices.PARSERS`.
         engine: one of `choices.ENGINES`, for the first parser; None for the compiled core where it is installed. The
             core has no literal mode, which is for comparisons.
+        structured: as for `wikitext.Extractor`, which is returned then.
 
     Raises:
         UsageError: the package of the parser, or the core that is asked for, is not installed.
     """
     if parser != "wikianchor":
         return MwparserExtractor(site, literal=literal)
-    core = None if literal else core_of(engine)
+    core = None if literal or structured else core_of(engine)
     if core is None:
-        return Extractor(site, literal=literal, find_template=find_template, asides=asides)
+        return Extractor(site, literal=literal, find_template=find_template, asides=asides, structured=structured)
     return CompiledExtractor(core, site, find_template, asides)
 
 

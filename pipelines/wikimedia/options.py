@@ -137,6 +137,17 @@ class Reading(Truncated, Templates, Reader):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Documents:
+    """Whether the dataset of sentences has documents."""
+
+    documents: bool = option(
+        default=False,
+        help="write each article as a document, with its sections, blocks, sentences and links, to the config "
+        "documents",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class EntityTexts:
     """What is kept of the texts of entities."""
 

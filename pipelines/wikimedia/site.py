@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.hub import RENAMED
+from wikianchor.pipelines.wikimedia.addresses import article_path
 from wikianchor.pipelines.wikimedia.languages import (
     PROJECTS,
     LanguageFacts,
@@ -31,7 +32,7 @@ _ALWAYS_CAPITAL = frozenset({-1, 2, 3, 8, 9})
 # Wikipedias whose titles may begin with a lower-case letter, as those of all Wiktionaries may.
 _LOWER_CASE_WIKIS = frozenset({"jbowiki"})
 # Domains with a newer language code than the database name: yue.wikipedia.org is zh_yuewiki.
-_OLD_CODES = {new: old for old, new in RENAMED.items() if old != "simple"}
+OLD_CODES = {new: old for old, new in RENAMED.items() if old != "simple"}
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Site:
         interwiki: prefixes of links to other wikis.
         interlanguage: those of them that make a language link, which is not shown in the text, unless a colon precedes.
         local_interwiki: prefixes of links to this wiki itself.
+        article_path: what precedes titles in the addresses of pages; "" where that is not known.
     """
 
     wiki: str
@@ -65,9 +67,11 @@ class Site:
     interwiki: frozenset[str] = field(repr=False)
     interlanguage: frozenset[str] = field(repr=False)
     local_interwiki: frozenset[str]
+    article_path: str = field(default="", compare=False, repr=False)
 
     def digest(self) -> str:
-        """Return a checksum (16 hex digits) of all attributes but `wiki`: equal digests extract equal text."""
+        """Return a checksum (16 hex digits) of the attributes that decide the text: equal digests extract equal
+        text."""
         attributes = (
             self.language,
             sorted(self.namespaces.items()),
@@ -168,7 +172,8 @@ def site_from_header(header: str, wiki: str | None = None, source: str = "the du
     language = _LANGUAGE.search(header)
     is_known = language is not None and language[1].lower() in language_table()["languages"]
     code = language[1] if language and is_known else language_of_wiki(wiki or header_wiki)
-    return _site(wiki or header_wiki, language_facts(code), names, frozenset(case_sensitive))
+    site = _site(wiki or header_wiki, language_facts(code), names, frozenset(case_sensitive))
+    return replace(site, article_path=article_path(site.wiki, base))
 
 
 def _element(siteinfo: str, name: str) -> str:
@@ -183,7 +188,7 @@ def wiki_of_url(url: str) -> str:
     if not match:
         return ""
     code, domain = match[1] or "", match[2]
-    code = _OLD_CODES.get(code, code).replace("-", "_")
+    code = OLD_CODES.get(code, code).replace("-", "_")
     if domain in ("wikidata", "mediawiki") and not code:
         return f"{domain}wiki"
     if domain == "wikisource" and not code:
@@ -227,4 +232,5 @@ def _site(wiki: str, facts: LanguageFacts, names: Mapping[int, str], case_sensit
         interwiki=(frozenset(map(fold_name, table["interwiki"])) - local) | interlanguage,
         interlanguage=interlanguage,
         local_interwiki=frozenset(local),
+        article_path=article_path(wiki),
     )

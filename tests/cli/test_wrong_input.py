@@ -240,6 +240,8 @@ wikianchor mentions --sentences=out/sentences --entities=out/entities --output=n
   2 --commonness=2.0: must be between 0 and 1
 wikianchor mentions --sentences=out/pairs --entities=out/entities --output=new
   1 --sentences=out/pairs holds the dataset 'pairs', not 'sentences'
+wikianchor documents --sentences=out/pairs --entities=out/entities --output=new
+  1 --sentences=out/pairs holds the dataset 'pairs', not 'sentences'
 wikianchor interlanguage --entities=out/pairs --output=new
   1 --entities=out/pairs holds the dataset 'pairs', not 'entities'
 wikianchor corpus --input=none.txt --output=new

@@ -145,6 +145,14 @@ def test_stages_of_other_datasets() -> None:
         *("mewsc16", "--dumps=dumps/enwikinews.xml.bz2", "--sql=dumps/enwikinews-categorylinks.sql.gz"),
         *("--output=out/mewsc16", "--membership=direct", "--min_pages=1"),
     ]
+    documents = {
+        "dataset": "documents",
+        "inputs": [{"dataset": "sentences", "wiki": "enwiki"}, {"dataset": "entities", "wiki": None}],
+        "options": {"wikis": ["enwiki"]},
+    }
+    assert command.command_of(documents, files, "out") == [
+        *("documents", "--sentences=out/sentences", "--entities=out/entities", "--output=out/documents"),
+    ]
     corpus = {
         "dataset": "corpus",
         "inputs": [{"path": "clinic.txt"}, {"dataset": "sentences", "wiki": "jawiki"}],

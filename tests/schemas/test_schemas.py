@@ -10,7 +10,7 @@ import pytest
 from wikianchor import schemas
 from wikianchor.pipelines.pairs.decisions import ROW_SCHEMA
 from wikianchor.pipelines.pairs.entity_table import ROUTES
-from wikianchor.schemas import entities, pairs, sentences, titles
+from wikianchor.schemas import documents, entities, pairs, sentences, titles
 
 ALL = {
     "entities": entities.SCHEMA,
@@ -19,6 +19,7 @@ ALL = {
     "pairs.entities": pairs.ENTITIES,
     "sentences": sentences.SCHEMA,
     "titles": titles.SCHEMA,
+    "documents": documents.SCHEMA,
 }
 
 

@@ -1,13 +1,15 @@
-//! Rows of `sentences`, `fragments`, `titles` and `ledger` as the buffers of Arrow arrays.
+//! Rows of `sentences`, `fragments`, `titles`, `ledger` and `documents` as the buffers of Arrow arrays.
 //! A string column is the ends of all strings and their bytes: "bus" and "car" are [0, 3, 6] and "buscar".
 //!
 //! https://arrow.apache.org/docs/format/Columnar.html
 
 use crate::counts::Counts;
 use crate::page::Page;
+use crate::shared::Name;
 use crate::text::prose::Sentence;
 use crate::unicode::length;
 use crate::wikitext::links::Links;
+use rustc_hash::FxHashSet;
 
 /// Numbers in the machine's order of bytes, as Arrow has them.
 #[derive(Default)]
@@ -19,7 +21,11 @@ impl Numbers {
     }
 
     pub fn push(&mut self, number: usize) {
-        self.0.extend_from_slice(&i32::try_from(number).unwrap_or(i32::MAX).to_ne_bytes());
+        self.push_signed(i32::try_from(number).unwrap_or(i32::MAX));
+    }
+
+    pub fn push_signed(&mut self, number: i32) {
+        self.0.extend_from_slice(&number.to_ne_bytes());
     }
 }
 
@@ -236,6 +242,130 @@ impl Ledger {
         }
         self.counts += counts.0.len();
         self.count_ends.push(self.counts);
+        self.rows += 1;
+    }
+}
+
+/// Where the lists of a column end, and how many values they hold.
+pub struct Lists {
+    pub ends: Numbers,
+    values: usize,
+}
+
+impl Default for Lists {
+    fn default() -> Lists {
+        Lists { ends: from_zero(), values: 0 }
+    }
+}
+
+impl Lists {
+    fn end(&mut self) {
+        self.ends.push(self.values);
+    }
+}
+
+/// Offsets of texts, and offsets after them.
+#[derive(Default)]
+pub struct Spans {
+    pub starts: Numbers,
+    pub ends: Numbers,
+}
+
+impl Spans {
+    fn push(&mut self, start: usize, end: usize) {
+        self.starts.push(start);
+        self.ends.push(end);
+    }
+}
+
+/// The document of each article: the values of its lists are added first, then the row.
+#[derive(Default)]
+pub struct Documents {
+    pub rows: usize,
+    /// Code points in all texts.
+    pub points: usize,
+    pub page_ids: Numbers,
+    pub rev_ids: Numbers,
+    pub timestamps: Strings,
+    pub titles: Strings,
+    pub texts: Strings,
+    pub categories: Lists,
+    pub category_names: Strings,
+    pub sections: Lists,
+    pub section_titles: Strings,
+    pub section_levels: Numbers,
+    pub section_spans: Spans,
+    pub blocks: Lists,
+    pub block_kinds: Strings,
+    pub block_spans: Spans,
+    pub block_sections: Numbers,
+    pub sentences: Lists,
+    pub sentence_numbers: Numbers,
+    pub sentence_regions: Strings,
+    pub sentence_spans: Spans,
+    pub links: Lists,
+    pub link_spans: Spans,
+    pub link_wikis: Strings,
+    pub link_targets: Strings,
+    pub link_fragments: Strings,
+    pub link_sections: Numbers,
+    pub link_blocks: Numbers,
+}
+
+impl Documents {
+    /// Add categories, each once.
+    pub fn add_categories(&mut self, names: &[&str]) {
+        let mut seen = FxHashSet::default();
+        for name in names.iter().filter(|&&name| seen.insert(name)) {
+            self.category_names.push(name);
+            self.categories.values += 1;
+        }
+    }
+
+    pub fn add_section(&mut self, title: &str, level: usize, start: usize, end: usize) {
+        self.section_titles.push(title);
+        self.section_levels.push(level);
+        self.section_spans.push(start, end);
+        self.sections.values += 1;
+    }
+
+    pub fn add_block(&mut self, kind: Name, start: usize, end: usize, section: i32) {
+        self.block_kinds.push(kind.text());
+        self.block_spans.push(start, end);
+        self.block_sections.push_signed(section);
+        self.blocks.values += 1;
+    }
+
+    pub fn add_sentence(&mut self, number: u32, region: Name, start: usize, end: usize) {
+        self.sentence_numbers.push(number as usize);
+        self.sentence_regions.push(region.text());
+        self.sentence_spans.push(start, end);
+        self.sentences.values += 1;
+    }
+
+    /// Add a link by its offsets, the title and the section of its target, and its section and block.
+    pub fn add_link(&mut self, span: (usize, usize), wiki: &str, target: (&str, &str), indices: (i32, usize)) {
+        self.link_spans.push(span.0, span.1);
+        self.link_wikis.push(wiki);
+        self.link_targets.push(target.0);
+        self.link_fragments.push(target.1);
+        self.link_sections.push_signed(indices.0);
+        self.link_blocks.push(indices.1);
+        self.links.values += 1;
+    }
+
+    /// Add the row of a page, with a text of so many code points.
+    pub fn add(&mut self, page: &Page, text: &str, points: usize) {
+        self.page_ids.push_long(page.page_id);
+        self.rev_ids.push_long(page.rev_id);
+        self.timestamps.push(&page.timestamp);
+        self.titles.push(&page.title);
+        self.texts.push(text);
+        for lists in [&mut self.categories, &mut self.sections, &mut self.blocks, &mut self.sentences, &mut self.links]
+        {
+            lists.end();
+        }
+        self.points += points;
         self.rows += 1;
     }
 }

@@ -1,36 +1,41 @@
-//! An article to the rows of all tables: its title with its flags and links, its sentences, its fragments, its ledger.
+//! An article to the rows of all tables: its title with its flags and links, its sentences, its fragments, its ledger,
+//! its document.
 //!
 //! Of a disambiguation page all text is fragments. The ledger of "A [[bus]] runs." is `links:kept` 1, `links:seen` 1,
 //! `pages:articles` 1, `sentences:kept` 1 and `source:links` 1.
 
 use std::mem::take;
 
-use crate::columns::{Ledger, Sentences, Titles};
+use crate::columns::{Documents, Ledger, Sentences, Titles};
 use crate::counts::Counts;
 use crate::page::Page;
 use crate::page_kinds::PageKinds;
 use crate::shared::{shared, Name};
+use crate::text::documents::add_document;
 use crate::text::prose::{aside_fragments, page_sentences, PageText, Prose, Sentence};
 use crate::text::splitter::Splitter;
 use crate::text::TextRules;
 use crate::wikitext::extractor::Extractor;
-use crate::wikitext::links::Links;
+use crate::wikitext::links::{Links, ReadWikipedia};
 
 pub struct Reader {
     extractor: Extractor,
     splitter: Splitter,
     prose: Prose,
     kinds: PageKinds,
+    wiki: String,
     with_fragments: bool,
     pub sentences: Sentences,
     pub fragments: Sentences,
     pub titles: Titles,
     pub ledger: Ledger,
+    pub documents: Documents,
 }
 
 impl Reader {
     pub fn new(extractor: Extractor, rules: TextRules, kinds: PageKinds, with_fragments: bool) -> Reader {
         Reader {
+            wiki: extractor.wiki().to_owned(),
             extractor,
             splitter: Splitter::new(&rules),
             prose: Prose::new(&rules),
@@ -40,7 +45,14 @@ impl Reader {
             fragments: Sentences::default(),
             titles: Titles::default(),
             ledger: Ledger::default(),
+            documents: Documents::default(),
         }
+    }
+
+    /// Read documents too, and links to other Wikipedias by this.
+    pub fn read_documents(&mut self, read_wikipedia: ReadWikipedia) {
+        self.extractor.structured = true;
+        self.extractor.links.set_wikipedia(read_wikipedia);
     }
 
     /// Forget all rows.
@@ -49,6 +61,7 @@ impl Reader {
         self.fragments = Sentences::default();
         self.titles = Titles::default();
         self.ledger = Ledger::default();
+        self.documents = Documents::default();
     }
 
     /// Add the rows of an article, whose text is used up; return its ledger.
@@ -65,6 +78,7 @@ impl Reader {
         let page = &*page;
         let shown = page_text(&extract.text, &extract.links, &extract.gaps);
         let mut dropped = Counts::default();
+        let mut kept = Vec::new();
         if is_disambiguation {
             counts.add(Name::PagesDisambiguation, 1);
         }
@@ -73,7 +87,7 @@ impl Reader {
         } else {
             let mut fragments = Vec::new();
             let found = self.with_fragments.then_some(&mut fragments);
-            let mut kept = page_sentences(&shown, &self.splitter, &self.prose, &mut dropped, found);
+            kept = page_sentences(&shown, &self.splitter, &self.prose, &mut dropped, found);
             if is_disambiguation {
                 fragments.append(&mut kept);
                 fragments.iter_mut().for_each(|sentence| sentence.region = Name::Disambiguation);
@@ -116,6 +130,9 @@ impl Reader {
             counts.add(if is_whole { reason } else { (prefixes.links.clone() + &reason).into() }, number);
         }
         self.ledger.add(page, &counts);
+        if extract.structure.is_some() {
+            add_document(&mut self.documents, page, &self.wiki, &extract, &kept);
+        }
         counts
     }
 }

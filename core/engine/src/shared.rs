@@ -129,6 +129,16 @@ impl Html {
     }
 }
 
+/// What the line feed does that replaces an HTML tag; those of other tags end the paragraph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LineFeed {
+    /// The paragraph goes on: `<br>`.
+    Soft,
+    /// A quotation begins or ends: `<blockquote>`.
+    Quotation,
+}
+
 /// What `{{#tag:name|text}}` shows.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -147,6 +157,7 @@ pub struct Tags {
     pub kept: Vec<(String, Kept)>,
     #[serde(deserialize_with = "short_names")]
     pub html: FxHashMap<String, Html>,
+    pub line_feeds: FxHashMap<String, LineFeed>,
     /// Tags in a table that are no HTML tags in text.
     pub columns: Vec<String>,
     /// Beginnings of tags; a page without one has no HTML table.
@@ -255,6 +266,8 @@ names! {
     PagesArticles, PagesDisambiguation, LinksKept, SentencesKept,
     // Regions and flags that are no bucket.
     Lead, Body, List, Disambiguation,
+    // Blocks of documents that are no region.
+    Paragraph, ListItem, Quotation, TableCell,
 }
 
 impl Name {
@@ -303,6 +316,7 @@ pub struct Names {
 struct NamesFile {
     ledger: Vec<String>,
     regions: Vec<String>,
+    blocks: Vec<String>,
     prefixes: Prefixes,
     others: String,
 }
@@ -312,7 +326,7 @@ impl TryFrom<NamesFile> for Names {
 
     fn try_from(file: NamesFile) -> Result<Names, ValueError> {
         let mut texts = vec![String::new(); Name::COUNT];
-        for text in file.ledger.into_iter().chain(file.regions) {
+        for text in file.ledger.into_iter().chain(file.regions).chain(file.blocks) {
             let variable = text.replace(':', "_");
             let name: StrDeserializer<ValueError> = variable.as_str().into_deserializer();
             texts[Name::deserialize(name)? as usize] = text;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
-use wikianchor_engine::columns::{Nullable, Numbers, Strings};
+use wikianchor_engine::columns::{Nullable, Numbers, Spans, Strings};
 use wikianchor_engine::counts::Counts;
 use wikianchor_engine::page::{parse_page, Page};
 use wikianchor_engine::page_kinds::PageKinds;
@@ -98,7 +98,7 @@ impl Extractor {
 
     /// Return text, links, other links, gaps, counts and asides, each aside as region, text and links.
     fn extract<'py>(&mut self, py: Python<'py>, text: &str, title: &str) -> PyResult<Bound<'py, PyTuple>> {
-        let Extract { text, links, other_links, gaps, counts, asides } =
+        let Extract { text, links, other_links, gaps, counts, asides, .. } =
             guarded(|| self.engine.extract(text.to_owned(), title))?;
         let beside = PyList::empty(py);
         for aside in &asides {
@@ -125,6 +125,7 @@ struct PageReader {
 const SENTENCES: u8 = 0;
 const FRAGMENTS: u8 = 1;
 const TITLES: u8 = 2;
+const LEDGER: u8 = 3;
 
 #[pymethods]
 impl PageReader {
@@ -149,6 +150,16 @@ impl PageReader {
         let kinds = PageKinds::new(&disambiguation, marks);
         let reader = Reader::new(engine_of(py, &site, find_template, fragments)?, text, kinds, fragments);
         Ok(PageReader { reader, page: None })
+    }
+
+    /// Read documents too, and links to other Wikipedias by a function of Python.
+    fn read_documents(&mut self, read_wikipedia: Py<PyAny>) {
+        self.reader.read_documents(Box::new(move |raw: &str| {
+            let by_python = |py: Python<'_>| -> PyResult<Option<(String, String, String)>> {
+                read_wikipedia.call1(py, (raw,))?.extract(py)
+            };
+            Python::attach(by_python).unwrap_or_else(|error| panic!("{error}"))
+        }));
     }
 
     /// Forget all rows.
@@ -187,7 +198,7 @@ impl PageReader {
         Ok(())
     }
 
-    /// Add the title, the sentences, the fragments and the ledger of the article that was parsed last.
+    /// Add the title, the sentences, the fragments, the ledger and the document of the article that was parsed last.
     fn read_article<'py>(&mut self, py: Python<'py>, is_list: bool) -> PyResult<Bound<'py, PyDict>> {
         let mut page = self.parsed()?;
         let counts = guarded(|| self.reader.read_article(&mut page, is_list))?;
@@ -201,7 +212,8 @@ impl PageReader {
             SENTENCES => (reader.sentences.rows, 0),
             FRAGMENTS => (reader.fragments.rows, 0),
             TITLES => (reader.titles.rows, reader.titles.links),
-            _ => (reader.ledger.rows, reader.ledger.counts),
+            LEDGER => (reader.ledger.rows, reader.ledger.counts),
+            _ => (reader.documents.rows, reader.documents.points),
         }
     }
 
@@ -236,13 +248,42 @@ impl PageReader {
                 buffers.numbers("links", &rows.link_ends)?;
                 buffers.strings("link", &rows.link_titles)?;
             }
-            _ => {
+            LEDGER => {
                 let rows = std::mem::take(&mut self.reader.ledger);
                 buffers.numbers("page_id", &rows.page_ids)?;
                 buffers.numbers("rev_id", &rows.rev_ids)?;
                 buffers.numbers("counts", &rows.count_ends)?;
                 buffers.strings("name", &rows.names)?;
                 buffers.numbers("number", &rows.numbers)?;
+            }
+            _ => {
+                let rows = std::mem::take(&mut self.reader.documents);
+                buffers.numbers("page_id", &rows.page_ids)?;
+                buffers.numbers("rev_id", &rows.rev_ids)?;
+                buffers.strings("timestamp", &rows.timestamps)?;
+                buffers.strings("title", &rows.titles)?;
+                buffers.strings("text", &rows.texts)?;
+                buffers.numbers("categories", &rows.categories.ends)?;
+                buffers.strings("category", &rows.category_names)?;
+                buffers.numbers("sections", &rows.sections.ends)?;
+                buffers.strings("sections.title", &rows.section_titles)?;
+                buffers.numbers("sections.level", &rows.section_levels)?;
+                buffers.spans("sections", &rows.section_spans)?;
+                buffers.numbers("blocks", &rows.blocks.ends)?;
+                buffers.strings("blocks.kind", &rows.block_kinds)?;
+                buffers.spans("blocks", &rows.block_spans)?;
+                buffers.numbers("blocks.section", &rows.block_sections)?;
+                buffers.numbers("sentences", &rows.sentences.ends)?;
+                buffers.numbers("sentences.sentence_index", &rows.sentence_numbers)?;
+                buffers.strings("sentences.region", &rows.sentence_regions)?;
+                buffers.spans("sentences", &rows.sentence_spans)?;
+                buffers.numbers("links", &rows.links.ends)?;
+                buffers.spans("links", &rows.link_spans)?;
+                buffers.strings("links.wiki", &rows.link_wikis)?;
+                buffers.strings("links.target", &rows.link_targets)?;
+                buffers.strings("links.fragment", &rows.link_fragments)?;
+                buffers.numbers("links.section", &rows.link_sections)?;
+                buffers.numbers("links.block", &rows.link_blocks)?;
             }
         }
         Ok(buffers.0)
@@ -265,6 +306,11 @@ impl Buffers<'_> {
 
     fn numbers(&self, name: &str, column: &Numbers) -> PyResult<()> {
         self.0.set_item(name, self.bytes(&column.0))
+    }
+
+    fn spans(&self, list: &str, column: &Spans) -> PyResult<()> {
+        self.numbers(&format!("{list}.start"), &column.starts)?;
+        self.numbers(&format!("{list}.end"), &column.ends)
     }
 
     fn strings(&self, name: &str, column: &Strings) -> PyResult<()> {

@@ -17,6 +17,8 @@ from wikianchor.pipelines.commands.report.text import print_report
 from wikianchor.pipelines.dataset import summary
 from wikianchor.pipelines.dataset.inputs import wiki_of
 from wikianchor.pipelines.dataset.reader import find_datasets, finished_datasets
+from wikianchor.pipelines.documents import graph as documents
+from wikianchor.pipelines.documents.options import DocumentsOptions
 from wikianchor.pipelines.engine.dataflow import machine_type
 from wikianchor.pipelines.engine.runner import beam_options, with_workers, workers_of
 from wikianchor.pipelines.engine.stage import skips_pages
@@ -29,7 +31,7 @@ from wikianchor.pipelines.sentences.compiled_reader import engine_of
 from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.wikimedia.inventory import Dumps, find_dumps, read_site
 from wikianchor.pipelines.wikimedia.languages import language_of_wiki
-from wikianchor.pipelines.wikimedia.options import EntityTexts, Reading, Truncated
+from wikianchor.pipelines.wikimedia.options import Documents, EntityTexts, Reading, Truncated
 
 
 def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
@@ -49,9 +51,11 @@ def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
     for stage in of_sentences:
         site = read_site(stage.dumps, None)[0]
         options.append(sentences.options_of(stage, site, sentences.excluded_pages(stage, site)))
-    options += [entities.options_of(of_entities), pairs.options_of(of_pairs)]
+    options += [entities.options_of(of_entities), pairs.options_of(of_pairs), documents.options_of(wikis)]
     engine = engine_of(config.engine, config.parser, config.splitter)
-    stages = build_stages(dumps, config.output, rows, options, engine == "core")
+    stages = build_stages(
+        dumps, config.output, rows, options, is_compiled=engine == "core", with_documents=config.documents
+    )
     workers = [workers_of(beam_args, stage.load) for stage in stages]
     machine = machine_type(beam_options(beam_args)[0])
     lines = plan_lines(
@@ -67,11 +71,16 @@ def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
     if config.dry_run:
         return
     # As many workers as in the plan: a stage by itself may choose another number.
-    flags = [with_workers(beam_args, stage.load) for stage in stages]
-    for stage_config, stage_flags in zip(of_sentences, flags, strict=False):
-        sentences.run(stage_config, stage_flags, keep_older=config.keep_older, may_be_empty=len(wikis) > 1)
-    entities.run(of_entities, flags[-2], keep_older=config.keep_older)
-    pairs.run(of_pairs, flags[-1], keep_older=config.keep_older)
+    flags = iter([with_workers(beam_args, stage.load) for stage in stages])
+    for stage_config in of_sentences:
+        sentences.run(stage_config, next(flags), keep_older=config.keep_older, may_be_empty=len(wikis) > 1)
+    entities.run(of_entities, next(flags), keep_older=config.keep_older)
+    pairs.run(of_pairs, next(flags), keep_older=config.keep_older)
+    if config.documents:
+        of_documents = DocumentsOptions(
+            sentences=of_pairs.sentences, entities=of_pairs.entities, output=f"{config.output}/documents"
+        )
+        documents.run(of_documents, next(flags), keep_older=config.keep_older)
     datasets = finished_datasets(config.output)
     print_report(datasets)
     print(f"\n{summary.made_together(datasets, config.output)}\n{summary.spent(start, engine)}")
@@ -86,7 +95,9 @@ def stage_configs(config: BuildOptions, dumps: Dumps) -> tuple[list[SentencesOpt
         SentencesOptions(
             dumps=paths,
             output=f"{output}/sentences/{wiki}",
-            **values_of(Reading, config) | {"previous": earlier_sentences(config.previous, wiki)},
+            **values_of(Reading, config)
+            | values_of(Documents, config)
+            | {"previous": earlier_sentences(config.previous, wiki)},
         )
         for wiki, paths in dumps.pages.items()
     ]

@@ -8,14 +8,14 @@ from typing import ClassVar
 from wikianchor.io.option_groups import DryRun, KeepOlder, Output
 from wikianchor.io.options import at_least, option, option_group
 from wikianchor.pipelines.pairs.options import PairChoices
-from wikianchor.pipelines.wikimedia.options import DumpPaths, EntityTexts, Reading, Wikis
+from wikianchor.pipelines.wikimedia.options import Documents, DumpPaths, EntityTexts, Reading, Wikis
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildOptions(Reading, KeepOlder, DryRun, EntityTexts, Output, Wikis, DumpPaths):
+class BuildOptions(Documents, Reading, KeepOlder, DryRun, EntityTexts, Output, Wikis, DumpPaths):
     """Options of the command `build`."""
 
-    FIRST: ClassVar[tuple[str, ...]] = ("dumps", "wikis", "output", "sample", "dry_run")
+    FIRST: ClassVar[tuple[str, ...]] = ("dumps", "wikis", "output", "sample", "documents", "dry_run")
 
     # Every wiki that has a dump there, unless some are named.
     wikis: tuple[str, ...] = ()

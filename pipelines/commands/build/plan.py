@@ -18,15 +18,22 @@ from wikianchor.pipelines.dataset.manifest import damaged_shard, read_manifest
 from wikianchor.pipelines.dataset.workspace import UNFINISHED, scratch_root
 from wikianchor.pipelines.engine.dataflow import memory_per_vcpu
 from wikianchor.pipelines.engine.machine import Load
-from wikianchor.pipelines.engine.rates import STAGE_SECONDS, dump_seconds, ending_of, item_seconds, pair_seconds
+from wikianchor.pipelines.engine.rates import (
+    DOCUMENTS,
+    STAGE_SECONDS,
+    dump_seconds,
+    ending_of,
+    item_seconds,
+    pair_seconds,
+)
 from wikianchor.pipelines.engine.stage import made_with
 from wikianchor.pipelines.wikimedia.dumps import is_one_task
 from wikianchor.pipelines.wikimedia.inventory import Dumps
 
 # Bytes of a bz2 dump for each byte of a dump of another compression.
 AS_BZ2 = {".bz2": 1.0, ".gz": 0.8, ".xz": 1.1, "": 0.28}
-# For each byte of a bz2 dump: bytes of its sentences, and links in them.
-SENTENCES_DISK, LINKS = 0.9, 11e-3
+# For each byte of a bz2 dump: bytes of its sentences, and of its documents, and links in sentences.
+SENTENCES_DISK, DOCUMENTS_DISK, LINKS = 0.9, 1.0, 11e-3
 BYTES_PER_PAIR = 120
 # In the scratch directory: a row of `pairs` in the shuffle, and the target of a link.
 BYTES_PER_SHUFFLED_ROW, BYTES_PER_LINK = 400, 14
@@ -79,6 +86,7 @@ def build_stages(
     sample: int,
     options: Sequence[Mapping[str, Any]] | None = None,
     is_compiled: bool = False,
+    with_documents: bool = False,
 ) -> list[PlannedStage]:
     """Return the stages of a build, in order.
 
@@ -88,10 +96,12 @@ def build_stages(
         sample: the largest number of pairs, 0 for all.
         options: the options of each stage, in order; None where they are not known.
         is_compiled: whether the compiled core reads the pages.
+        with_documents: whether documents are written, and the stage `documents` comes last.
     """
     stages = []
     total = 0.0
-    next_options = iter(options or [{}] * (len(dumps.pages) + 2))
+    disk = SENTENCES_DISK + (DOCUMENTS_DISK if with_documents else 0)
+    next_options = iter(options or [{}] * (len(dumps.pages) + 3))
     for wiki, paths in dumps.pages.items():
         as_bz2 = sum(file_size(path) * AS_BZ2[ending_of(path)] for path in paths)
         total += as_bz2
@@ -101,7 +111,7 @@ def build_stages(
                 output=f"{output}/sentences/{wiki}",
                 inputs=tuple(paths),
                 seconds=dump_seconds(paths, is_compiled),
-                disk=as_bz2 * SENTENCES_DISK,
+                disk=as_bz2 * disk,
                 options=next(next_options),
             )
         )
@@ -128,6 +138,17 @@ def build_stages(
             options=next(next_options),
         )
     )
+    if with_documents:
+        written = total * DOCUMENTS_DISK
+        stages.append(
+            PlannedStage(
+                name="documents",
+                output=f"{output}/documents",
+                seconds=written / DOCUMENTS,
+                disk=written,
+                options=next(next_options),
+            )
+        )
     return stages
 
 

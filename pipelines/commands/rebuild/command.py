@@ -22,6 +22,7 @@ from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.dataset.provenance import install_line, stages_of
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.release import RELEASE, make_release
+from wikianchor.pipelines.documents.options import DocumentsOptions
 from wikianchor.pipelines.engine.stage import made_with
 from wikianchor.pipelines.entities.options import EntitiesOptions
 from wikianchor.pipelines.export.options import ExportOptions
@@ -45,6 +46,7 @@ COMMANDS: Mapping[str, tuple[type, str, str]] = {
     "pairs": (PairsOptions, "", ""),
     "export": (ExportOptions, "", ""),
     "mentions": (MentionsOptions, "", ""),
+    "documents": (DocumentsOptions, "", ""),
     "interlanguage": (InterlanguageOptions, "", ""),
 }
 # A file as an option of a manifest names it.

@@ -226,6 +226,7 @@ _BLOCKS: Mapping[str, Callable[[Dataset], Iterator[str | Counts] | Iterator[str]
     "negatives": _negatives,
     "mewsc16": _mewsc16,
     "mentions": _mentions,
+    "documents": partial(_by_wiki, kind="links"),
     "interlanguage": partial(_by_wiki, kind="rows"),
     "templates": partial(_by_wiki, kind="templates"),
 }

@@ -21,6 +21,8 @@ from wikianchor.pipelines.wikimedia.choices import PARSERS, SPLITTERS
 from wikianchor.pipelines.wikimedia.pages import page_id
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, Skip, parse_item, wanted_filter
 
+# In the place of the number of a sentence.
+_DOCUMENT = -1
 # Redirects in a row that are followed; the bots of wikis remove longer chains.
 HOPS = 3
 
@@ -86,7 +88,7 @@ class Again:
 
     def _open(self, paths: Sequence[str], options: Mapping[str, Any]) -> list[Wiki]:
         """Return a wiki that is read with the options of its dataset of sentences, by each engine that is installed."""
-        names = ("wiki", "templates", "splitter", "parser")
+        names = ("wiki", "templates", "splitter", "parser", "fragments", "documents")
         given = {name: options[name] for name in names if name in options}
         core = engine_of(None, given.get("parser", PARSERS[0]), given.get("splitter", SPLITTERS[0]))
         self.engines = tuple(dict.fromkeys(("python", core)))
@@ -125,7 +127,7 @@ class Again:
                         yield item
 
     def sentences(self) -> None:
-        """Derive rows of `sentences`, `fragments` and `titles` again."""
+        """Derive rows of `sentences`, `fragments`, `titles` and `documents` again."""
         wiki = self._dataset.wiki
         if not (paths := self._dump_of(wiki)):
             return
@@ -135,9 +137,11 @@ class Again:
             for row in self._sample(config=config)
         }
         wanted |= {(row["page_id"], None): row for row in self._sample(config="titles")}
+        wanted |= {(row["page_id"], _DOCUMENT): row for row in self._sample(config="documents")}
         for title, rows in self._read(self._open(paths, self._dataset.options), {page for page, _ in wanted}):
             page = title["page_id"]
             derived = {sentence["sentence_index"]: sentence for sentence in (*rows.sentences, *rows.fragments)}
+            derived |= {} if rows.document is None else {_DOCUMENT: rows.document}
             for key in [key for key in wanted if key[0] == page]:
                 row, number = wanted.pop(key), key[1]
                 lacking = f"has no sentence {number}: {row.get('text')!r:.300}"

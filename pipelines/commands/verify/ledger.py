@@ -48,6 +48,15 @@ def _sentences(dataset: Dataset, tally: Tally) -> Iterator[str]:
                 number for name, number in links.items() if name in IN_FRAGMENTS or name in asides or ":" in name
             )
             yield from _agrees(f"{wiki}: links in fragments", dropped, tally["links", "fragments"])
+            if dataset.options.get("documents"):
+                # A document has the links of headings too.
+                pages, kept = counts.get("pages", {}), links.get("kept", 0)
+                yield from _agrees(f"{wiki}: documents", pages.get("articles", 0), tally["documents",])
+                yield from _agrees(
+                    f"{wiki}: sentences in documents", tally["sentences",], tally["sentences", "documents"]
+                )
+                expected = kept + dropped + links.get("heading", 0)
+                yield from _agrees(f"{wiki}: links in documents", expected, tally["links", "documents"])
 
 
 def _of_pages(wiki: str, counts: Mapping[str, Mapping[str, int]], tally: Tally) -> Iterator[str]:
@@ -76,6 +85,12 @@ def _pairs(dataset: Dataset, tally: Tally) -> Iterator[str]:
         yield f"{wiki} has rows and no ledger"
 
 
+def _documents(dataset: Dataset, tally: Tally) -> Iterator[str]:
+    for wiki, buckets in dataset.ledger.get("links", {}).items():
+        yield from _adds_up(wiki, buckets)
+        yield from _agrees(f"{wiki}: links", buckets.get("seen", 0), tally["documents", wiki])
+
+
 def _entities(dataset: Dataset, tally: Tally) -> Iterator[str]:
     ledger = dataset.ledger
     yield from _agrees("items", ledger.get("lines", {}).get("kept", 0), tally["items",])
@@ -102,6 +117,7 @@ _CHECKS = {
     "sentences": _sentences,
     "pairs": _pairs,
     "mentions": _mentions,
+    "documents": _documents,
     "entities": _entities,
     "mewsc16": _mewsc16,
     "export": _export,

@@ -173,6 +173,45 @@ def _sentences(
     yield "it has no page or revision", (pages <= 0) | (batch["rev_id"].to_numpy() < 0) | (numbers < 0)
 
 
+def _documents(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
+    count, texts = batch.num_rows, batch["text"]
+    tally["documents",] += count
+    # Those of `sentences`, and with items.
+    wikis = state["options"].get("wikis") or [state["options"].get("wiki")]
+    yield "it is of another wiki", ~np.isin(_numpy(batch["wiki"]), wikis)
+    yield "it has no page or revision", (batch["page_id"].to_numpy() <= 0) | (batch["rev_id"].to_numpy() < 0)
+    for name in ("sections", "blocks", "sentences", "links"):
+        values, rows = batch[name].flatten(), _rows_of(batch[name])
+        starts, ends = (values.field(side).to_numpy() for side in ("start", "end"))
+        outside, blank = _spans(texts, rows, starts, ends)
+        yield f"one of its {name} lies outside its text", _per_row(outside, rows, count)
+        follows = rows[1:] == rows[:-1]
+        unordered = np.zeros(len(rows), bool)
+        # A section lies in another, or after it.
+        before = starts[:-1] if name == "sections" else ends[:-1]
+        unordered[1:] = follows & (starts[1:] < before)
+        yield f"its {name} are out of order", _per_row(unordered, rows, count)
+        if name in ("sentences", "links"):
+            yield f"one of its {name} has white space at its edge", _per_row(blank, rows, count)
+        if name in ("blocks", "links"):
+            index = values.field("section").to_numpy()
+            yield (
+                f"one of its {name} is in no section",
+                _per_row((index < -1) | (index >= _lengths(batch["sections"])[rows]), rows, count),
+            )
+    tally["sentences", "documents"] += len(batch["sentences"].flatten())
+    links, rows = batch["links"].flatten(), _rows_of(batch["links"])
+    of_pages = _numpy(batch["wiki"])[rows]
+    tally["links", "documents"] += int((_numpy(links.field("wiki")) == of_pages).sum())
+    for wiki, number in Counter(of_pages.tolist()).items():
+        tally["documents", wiki] += number
+    blocks = links.field("block").to_numpy()
+    yield "a link is in no block", _per_row((blocks < 0) | (blocks >= _lengths(batch["blocks"])[rows]), rows, count)
+    kinds = batch["blocks"].flatten().field("kind")
+    unknown = ~np.isin(_numpy(kinds), choices.BLOCKS)
+    yield "the kind of a block is unknown", _per_row(unknown, _rows_of(batch["blocks"]), count)
+
+
 def _titles(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
     redirect = _numpy(batch["redirect"].is_valid())
     tally["redirects",] += int(redirect.sum())
@@ -313,7 +352,9 @@ _CHECKS: Mapping[str, Mapping[str, Check]] = {
         "fragments": partial(_sentences, config="fragments", regions=choices.FRAGMENT_REGIONS),
         "titles": _titles,
         "ledger": _ledger,
+        "documents": _documents,
     },
+    "documents": {"documents": _documents},
     "entities": {"entities": _items, "sitelinks": _sitelinks},
     "pairs": {"entities": _table, "pairs": _pairs},
     "export": {"export": _texts, "sources": _origins},

@@ -38,7 +38,7 @@ from wikianchor.pipelines.wikimedia.wikitext.link_counts import (
     count_change,
     links_in,
 )
-from wikianchor.pipelines.wikimedia.wikitext.links import FILE, LinkReader, Links
+from wikianchor.pipelines.wikimedia.wikitext.links import FILE, LinkReader, Links, Structure
 from wikianchor.pipelines.wikimedia.wikitext.numbers import number_writer
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import REMOVED, restore
 from wikianchor.pipelines.wikimedia.wikitext.tables import linked_cells, strip_tables
@@ -46,7 +46,7 @@ from wikianchor.pipelines.wikimedia.wikitext.tags import strip_extension_tags, s
 from wikianchor.pipelines.wikimedia.wikitext.templates import Templates
 from wikianchor.pipelines.wikimedia.wikitext.variants import VariantChooser
 
-__all__ = ["Aside", "Extract", "Extractor", "Links"]
+__all__ = ["Aside", "Extract", "Extractor", "Links", "Structure"]
 
 
 @dataclass
@@ -57,11 +57,13 @@ class Aside:
         region: one of `schemas.choices.ASIDES`.
         text: a cell or a caption per line, in the form of `Extract.text`.
         links: links to articles in `text`; every other line has none.
+        structure: as in `Extract`.
     """
 
     region: str
     text: str
     links: Links
+    structure: Structure | None = field(default=None, compare=False)
 
 
 @dataclass
@@ -78,6 +80,7 @@ class Extract:
             "seen" is counted by itself where the templates show their text. Names that begin with "source:" count those
             of the wikitext (`link_counts`), with "text:" characters in calls that show nothing (`templates`).
         asides: those of the page, if they were asked for.
+        structure: what `documents` has besides, if it was asked for.
     """
 
     text: str
@@ -86,6 +89,7 @@ class Extract:
     gaps: list[str]
     counts: Counter[str]
     asides: list[Aside] = field(default_factory=list)
+    structure: Structure | None = field(default=None, compare=False)
 
 
 class Extractor:
@@ -97,6 +101,7 @@ class Extractor:
             external links without a label become numbers.
         find_template: the wiki's own definitions of templates (see `definitions.Definitions`), if they are at hand.
         asides: extract the cells of tables and the captions that contain links too.
+        structured: return the structure of pages too.
 
     >>> from wikianchor.pipelines.wikimedia.site import site_for
     >>> page = Extractor(site_for("enwiki")).extract("A '''[[bus]]es''' stop<ref>B</ref> in [[Paris|P.]]", "Stop")
@@ -107,10 +112,15 @@ class Extractor:
     """
 
     def __init__(
-        self, site: Site, literal: bool = False, find_template: FindTemplate | None = None, asides: bool = False
+        self,
+        site: Site,
+        literal: bool = False,
+        find_template: FindTemplate | None = None,
+        asides: bool = False,
+        structured: bool = False,
     ) -> None:
         facts = language_facts(site.language)
-        self._literal, self._asides = literal, asides
+        self._literal, self._asides, self._structured = literal, asides, structured
         self._number_links = number_writer(site.language) if literal else None
         self._templates = Templates(site, literal, find_template)
         self._files = FileStripper((name for name, key in site.namespaces.items() if key == FILE), facts)
@@ -159,15 +169,17 @@ class Extractor:
         count_change(counts, before, before := links_in(text), has_bucket=True)
         text = strip_switches(text, self._switches)
         text = read_lines(text, self._literal)
-        text = strip_html_tags(text)
+        structure = Structure() if self._structured else None
+        text = strip_html_tags(text, None if structure is None else structure.breaks)
         text = decode_entities(text)
         text = text.replace(REMOVED, "") if self._literal else mend_brackets(drop_note_numbers(text))
         text = fold_spaces(text)
         text = text if self._literal else close_up(text)
         count_change(counts, before, links_in(text))
-        text, links, other_links = self._links.split_links(text, title, counts)
-        text, gaps = take_names(text, missing, (links, other_links))
-        return Extract(restore(text), links, other_links, gaps, counts), captions
+        text, links, other_links = self._links.split_links(text, title, counts, structure)
+        columns = (links, other_links) if structure is None else (links, other_links, structure.wikipedia_links)
+        text, gaps = take_names(text, missing, columns)
+        return Extract(restore(text), links, other_links, gaps, counts, structure=structure), captions
 
     @staticmethod
     def _strip_extension_tags(text: str, counts: Counter[str], galleries: list[str] | None) -> str:
@@ -235,7 +247,7 @@ class Extractor:
         count_change(kinds, counts[region], links_in(text))
         counts[region] = links
         counts.update(+kinds)
-        return [Aside(region, extract.text, extract.links)] if links else [], captions
+        return [Aside(region, extract.text, extract.links, extract.structure)] if links else [], captions
 
     def linked_titles(self, text: str, title: str) -> list[str]:
         """Return the titles of all articles that the wikitext links to, sorted, without the page itself."""

@@ -14,8 +14,10 @@ from functools import lru_cache
 from io import StringIO
 from urllib.parse import unquote_to_bytes
 
+from wikianchor.pipelines.wikimedia.interwiki import WikipediaLinks
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.titles import parse_not_plain, plain_title
+from wikianchor.pipelines.wikimedia.wikitext.breaks import Breaks, without_removed
 from wikianchor.pipelines.wikimedia.wikitext.characters import decode_entities
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS, NAMED, SEAM, protect, restore
 from wikianchor.pipelines.wikimedia.wikitext.stretches import pieces_between
@@ -58,6 +60,23 @@ class Links:
         self.fragments.append(fragment)
 
 
+@dataclass
+class Structure:
+    """What `documents` has of a page besides its text and links.
+
+    Attributes:
+        breaks: the line feeds that replace tags.
+        categories: its categories without the name of the namespace, in order.
+        wikipedia_links: links to articles of other Wikipedias in the text.
+        wikis: database names of their wikis.
+    """
+
+    breaks: Breaks = field(default_factory=list)
+    categories: list[str] = field(default_factory=list)
+    wikipedia_links: Links = field(default_factory=Links)
+    wikis: list[str] = field(default_factory=list)
+
+
 class _TargetCache(dict[str, tuple[str, str, str]]):
     """Parsed targets. A page is read twice, for its links and for its text, and many targets occur often."""
 
@@ -91,6 +110,7 @@ class LinkReader:
         self._trail_letters = frozenset(letters_of(site.link_trail.pattern))
         self._prefix_letters = letters_of(f"[{site.link_prefix}]") if site.link_prefix else ""
         self._targets = _TargetCache(site, self._read)
+        self._read_wikipedia = WikipediaLinks(site).read
 
     def linked_titles(self, text: str, page_title: str) -> list[str]:
         """Return the titles of all articles that the wikitext links to, sorted, without the page itself.
@@ -112,13 +132,16 @@ class LinkReader:
         """
         return self._targets[raw]
 
-    def split_links(self, text: str, page_title: str, counts: Counter[str]) -> tuple[str, Links, Links]:
+    def split_links(
+        self, text: str, page_title: str, counts: Counter[str], structure: Structure | None = None
+    ) -> tuple[str, Links, Links]:
         """Replace each link by its visible text.
 
         Args:
             text: wikitext without other markup.
             page_title: title of the page; a link to it is bold text to a reader.
             counts: counts each "[[" by its kind (`read_target`), or as "empty_label".
+            structure: if given, gets the categories and the links to Wikipedias, and loses the breaks in labels.
 
         Returns:
             The visible text, the links to articles in it, and the links to other namespaces.
@@ -131,6 +154,8 @@ class LinkReader:
         # The text before the next link is written late, because a link prefix may be taken from its end.
         before = next(parts)
         position = 0
+        # Offsets of links over several lines, and the line feeds that they lose.
+        joined: list[tuple[int, int]] = []
         for part in parts:
             inner, closed, rest = part.partition("]]")
             raw, bar, label = inner.partition("|")
@@ -146,6 +171,11 @@ class LinkReader:
                 if kind == "not_a_link":
                     position += write("[[")
                     before = part
+                elif structure is not None:
+                    if "\n" in inner:
+                        joined.append((position, inner.count("\n")))
+                    if kind == "category":
+                        structure.categories.append(title.partition(":")[2])
                 continue
             if "[" in label and rest[:1] == "]":
                 label, rest = label + "]", rest[1:]
@@ -159,6 +189,8 @@ class LinkReader:
                 shown = _single_blanks(before or "\n"[position:], shown, rest)
             position += write(before.replace(SEAM, ""))
             before = rest
+            if "\n" in label:
+                joined.append((position, label.count("\n")))
             if not anchor or (anchor[0] == GAP and not anchor.strip(GAP + NAMED + " ")):
                 # The label was a template without a rule: words are missing.
                 counts["empty_label"] += 1
@@ -171,8 +203,18 @@ class LinkReader:
                 other_links.add(start, start + len(anchor), title, fragment)
             else:
                 counts["self" if kind == "link" else kind] += 1
+                if (
+                    structure is not None
+                    and kind == "interwiki"
+                    and (target := self._read_wikipedia(_unprotected(raw)))
+                ):
+                    wiki, title, fragment = target
+                    structure.wikipedia_links.add(start, start + len(anchor), title, fragment)
+                    structure.wikis.append(wiki)
             position += write(shown)
         write(before.replace(SEAM, ""))
+        if structure is not None:
+            structure.breaks = without_removed(structure.breaks, joined, output.getvalue())
         counts["link"] = len(links.starts)
         counts["namespace"] = len(other_links.starts)
         return output.getvalue(), links, other_links
@@ -188,8 +230,7 @@ class LinkReader:
 
     def _read(self, raw: str) -> tuple[str, str, str]:
         """Return what `read_target` does for a target that is not a `plain_title`."""
-        # An "&" that was written as "&amp;" is a letter of the title too, and begins no character reference.
-        target = parse_not_plain(restore(raw.replace(_AMPERSAND, "&amp;")), self._site) if "\n" not in raw else None
+        target = parse_not_plain(_unprotected(raw), self._site) if "\n" not in raw else None
         if target is None:
             kind = "not_a_link"
         elif target.interwiki:
@@ -201,6 +242,11 @@ class LinkReader:
         else:
             kind = "media" if target.namespace == MEDIA else "namespace"
         return (kind, "", "") if target is None else (kind, target.title, target.fragment)
+
+
+def _unprotected(raw: str) -> str:
+    # An "&" that was written as "&amp;" is a letter of the title too, and begins no character reference.
+    return restore(raw.replace(_AMPERSAND, "&amp;"))
 
 
 def _shown_target(raw: str) -> str:

@@ -14,6 +14,7 @@ from io import StringIO
 
 from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.blanks import removed
+from wikianchor.pipelines.wikimedia.wikitext.breaks import Breaks, break_of
 from wikianchor.pipelines.wikimedia.wikitext.characters import decode_entities
 from wikianchor.pipelines.wikimedia.wikitext.link_counts import COMMENT, NOWIKI, links_in
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK, GAP, HEADING, LIST, PREFORMATTED, SEAM, protect
@@ -176,8 +177,12 @@ def _is_target(text: str) -> bool:
     return text.find("]", opening) < 0 and text.find("|", opening) < 0
 
 
-def strip_html_tags(text: str) -> str:
+def strip_html_tags(text: str, breaks: Breaks | None = None) -> str:
     """Replace block tags by line feeds and remove inline tags; unknown tags stay, as in MediaWiki.
+
+    Args:
+        text: wikitext with lines that are marked.
+        breaks: if given, the line feeds that replace tags are appended.
 
     >>> strip_html_tags("a <b>bold</b> 10<sup>6</sup>x<unknown>").replace(GAP, "?").replace(SEAM, "")
     'a bold 10?6x<unknown>'
@@ -189,12 +194,14 @@ def strip_html_tags(text: str) -> str:
     output = StringIO()
     output.write(before)
     opened: Counter[str] = Counter()
+    feeds = 0 if breaks is None else before.count("\n")
     for part in parts:
         match = _HTML_TAG.match(part)
         kind = HTML_TAGS.get(match[2].lower()) if match else None
         if match is None or kind is None:
             output.write("<")
             output.write(part)
+            feeds += 0 if breaks is None else part.count("\n")
             before = part
             continue
         rest = part[match.end() :]
@@ -222,5 +229,10 @@ def strip_html_tags(text: str) -> str:
             shown = SEAM
         output.write(shown)
         output.write(rest)
+        if breaks is not None:
+            if shown.startswith("\n"):
+                breaks.append((feeds, break_of(name, is_closing=bool(match[1]))))
+                feeds += 1
+            feeds += rest.count("\n")
         before = rest or shown or before[-1:]
     return output.getvalue()

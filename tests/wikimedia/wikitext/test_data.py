@@ -27,6 +27,7 @@ def data(name: str) -> dict[str, Any]:
             "html",
             {*("inline", "raised", "block", "break", "item", "heading"), *("table", "row", "rows", "cell", "caption")},
         ),
+        ("tags.json", "line_feeds", {"soft", "quotation"}),
         ("tags.json", "function", {"gap", "text", "nowiki"}),
         ("functions.json", "functions", {*parser_functions._SHOWN, "number", "prefix"}),
         ("functions.json", "functions_of_pages", {*templates._SHOWN, "nothing", "number", "prefix"}),

@@ -3,6 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
+pub mod documents;
 pub mod fragments;
 pub mod prose;
 pub mod splitter;

@@ -379,6 +379,6 @@ fn count(text: &str, char: char) -> usize {
     memchr_iter(char as u8, text.as_bytes()).count()
 }
 
-fn line_end(text: &str, start: usize) -> Option<usize> {
+pub fn line_end(text: &str, start: usize) -> Option<usize> {
     memchr(b'\n', text.as_bytes().get(start..)?).map(|length| start + length)
 }

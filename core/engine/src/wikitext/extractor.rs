@@ -15,7 +15,7 @@ use super::files::FileStripper;
 use super::gaps::take_names;
 use super::lines::read_lines;
 use super::link_counts::{count_change, links_in};
-use super::links::{LinkReader, Links};
+use super::links::{LinkReader, Links, Structure};
 use super::placeholders::restore;
 use super::tables::{linked_cells, strip_tables};
 use super::tags::{strip_extension_tags, strip_html_tags};
@@ -31,6 +31,7 @@ pub struct Aside {
     pub region: Name,
     pub text: String,
     pub links: Links,
+    pub structure: Option<Structure>,
 }
 
 /// The visible text of a page and its links, with offsets as bytes.
@@ -41,12 +42,15 @@ pub struct Extract {
     pub gaps: Vec<String>,
     pub counts: Counts,
     pub asides: Vec<Aside>,
+    /// What `documents` has besides, if it was asked for.
+    pub structure: Option<Structure>,
 }
 
 /// Extracts the pages of one wiki.
 pub struct Extractor {
     site: Arc<Site>,
     asides: bool,
+    pub structured: bool,
     templates: Templates,
     files: FileStripper,
     variants: VariantChooser,
@@ -58,6 +62,7 @@ impl Extractor {
     pub fn new(site: Arc<Site>, find_template: Option<FindTemplate>, asides: bool) -> Extractor {
         Extractor {
             asides,
+            structured: false,
             templates: Templates::new(&site, false, find_template, Box::new(evaluate)),
             files: FileStripper::new(&site),
             variants: VariantChooser::new(&site.variants),
@@ -65,6 +70,11 @@ impl Extractor {
             links: LinkReader::new(site.clone()),
             site,
         }
+    }
+
+    /// The database name of the wiki.
+    pub fn wiki(&self) -> &str {
+        &self.site.wiki
     }
 
     pub fn extract(&mut self, text: String, title: &str) -> Extract {
@@ -120,14 +130,17 @@ impl Extractor {
         count_change(&mut counts, expected, before, true);
         let text = self.switches.strip(text);
         let text = read_lines(text, false);
-        let text = strip_html_tags(text);
+        let mut structure = self.structured.then(Structure::default);
+        let text = strip_html_tags(text, structure.as_mut().map(|structure| &mut structure.breaks));
         let text = decode_entities(text, &self.site.entities);
         let text = mend_brackets(drop_note_numbers(text));
         let text = close_up(fold_spaces(text));
         count_change(&mut counts, before, links_in(&text), false);
-        let (text, mut links, mut other_links) = self.links.split_links(&text, title, &mut counts);
-        let (text, gaps) = take_names(text, missing, [&mut links, &mut other_links]);
-        (Extract { text: restore(text), links, other_links, gaps, counts, asides: Vec::new() }, captions)
+        let (text, mut links, mut other_links) = self.links.split_links(&text, title, &mut counts, structure.as_mut());
+        let mut columns = vec![&mut links, &mut other_links];
+        columns.extend(structure.as_mut().map(|structure| &mut structure.wikipedia_links));
+        let (text, gaps) = take_names(text, missing, &mut columns);
+        (Extract { text: restore(text), links, other_links, gaps, counts, asides: Vec::new(), structure }, captions)
     }
 
     /// Return wikitext in which templates show their text, and count its links as seen.
@@ -184,7 +197,7 @@ impl Extractor {
                 counts.add(name, number);
             }
         }
-        let aside = Aside { region, text: extract.text, links: extract.links };
+        let aside = Aside { region, text: extract.text, links: extract.links, structure: extract.structure };
         ((links > 0).then_some(aside), captions)
     }
 }

@@ -10,7 +10,7 @@ use memchr::memchr2;
 ///
 /// A gap of the n-th template is followed by n NAMED characters, a gap without a template by none. The offsets of the
 /// links are adjusted in place.
-pub fn take_names(text: String, names: &[String], columns: [&mut Links; 2]) -> (String, Vec<String>) {
+pub fn take_names(text: String, names: &[String], columns: &mut [&mut Links]) -> (String, Vec<String>) {
     let bytes = text.as_bytes();
     let mut gaps = Vec::new();
     // By run of NAMED: the offset after it, and the number of bytes removed up to there.

@@ -3,6 +3,7 @@
 //! "[[bus]]es" shows "buses" and leads to "Bus": the letters after a link, its trail, belong to it. Links to
 //! categories, files and other languages show nothing.
 
+use super::breaks::{feeds_in, without_removed, Breaks};
 use super::characters::decode_entities;
 use super::placeholders::{protect, restore, GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM};
 use super::search::find_double;
@@ -91,6 +92,21 @@ impl Links {
     }
 }
 
+/// What `documents` has of a page besides its text and links.
+#[derive(Default)]
+pub struct Structure {
+    /// The line feeds that replace tags.
+    pub breaks: Breaks,
+    /// Titles without the name of the namespace, in order.
+    pub categories: Vec<String>,
+    /// Links to articles of other Wikipedias in the text, and the database names of their wikis.
+    pub wikipedia_links: Links,
+    pub wikis: Vec<String>,
+}
+
+/// Returns the wiki, the title and the section of the article of a Wikipedia that a link leads to.
+pub type ReadWikipedia = Box<dyn Fn(&str) -> Option<(String, String, String)> + Send + Sync>;
+
 /// Whether a link of a kind shows nothing.
 fn is_hidden(kind: Name) -> bool {
     matches!(kind, Name::NotALink | Name::Category | Name::File | Name::Language)
@@ -148,8 +164,7 @@ impl TargetCache {
 
     fn read(&self, raw: &str) -> Target {
         let empty = || self.empty.clone();
-        // An "&" that was written as "&amp;" is a letter of the title too, and begins no character reference.
-        let parse = || parse_not_plain(&restore(raw.replace(&protect("&"), "&amp;")), &self.site);
+        let parse = || parse_not_plain(&unprotected(raw), &self.site);
         let target = if memchr(b'\n', raw.as_bytes()).is_none() { parse() } else { None };
         let Some(target) = target else { return Target { kind: Name::NotALink, title: empty(), fragment: empty() } };
         let kind = if !target.interwiki.is_empty() {
@@ -361,6 +376,7 @@ pub struct LinkReader {
     site: Arc<Site>,
     targets: TargetCache,
     affixes: Affixes,
+    read_wikipedia: Option<ReadWikipedia>,
 }
 
 impl LinkReader {
@@ -370,7 +386,12 @@ impl LinkReader {
             trail: Trail::Units(parse_trail(&site.link_trail).unwrap_or_default()),
             prefix_letters: Letters::of(&site.prefix_letters),
         };
-        LinkReader { targets: TargetCache::new(site.clone()), site, affixes }
+        LinkReader { targets: TargetCache::new(site.clone()), site, affixes, read_wikipedia: None }
+    }
+
+    /// Read links to other Wikipedias by this.
+    pub fn set_wikipedia(&mut self, read: ReadWikipedia) {
+        self.read_wikipedia = Some(read);
     }
 
     /// Whether the link trail of a wiki needs `set_trail`.
@@ -413,11 +434,20 @@ impl LinkReader {
     /// Replace each link by its visible text.
     ///
     /// Return that text, the links to articles in it, and the links to other namespaces. `counts` counts each "[[" by
-    /// its kind; the page's own title is bold text to a reader.
-    pub fn split_links(&mut self, text: &str, own_title: &str, counts: &mut Counts) -> (String, Links, Links) {
+    /// its kind; the page's own title is bold text to a reader. `structure` gets the categories and the links to
+    /// Wikipedias, and loses the breaks in labels.
+    pub fn split_links(
+        &mut self,
+        text: &str,
+        own_title: &str,
+        counts: &mut Counts,
+        mut structure: Option<&mut Structure>,
+    ) -> (String, Links, Links) {
         let (mut links, mut other_links) = (Links::with_capacity(text.len() / 128), Links::default());
         let mut numbers: BTreeMap<Name, i64> = BTreeMap::new();
         let mut output = String::with_capacity(text.len());
+        // Offsets of links over several lines, and the line feeds that they lose.
+        let mut joined: Vec<(usize, usize)> = Vec::new();
         let has_seams = memchr(SEAM as u8, text.as_bytes()).is_some();
         let push_shown = |shown: &str, output: &mut String| {
             if has_seams {
@@ -454,6 +484,11 @@ impl LinkReader {
                 if kind == Name::NotALink {
                     output.push_str("[[");
                     before = part;
+                } else if let Some(structure) = structure.as_deref_mut() {
+                    push_feeds(inner, output.len(), &mut joined);
+                    if kind == Name::Category {
+                        structure.categories.push(title.split_once(':').map_or("", |(_, name)| name).to_owned());
+                    }
                 }
                 continue;
             }
@@ -478,6 +513,7 @@ impl LinkReader {
             }
             push_shown(before, &mut output);
             before = rest;
+            push_feeds(label.unwrap_or(""), output.len(), &mut joined);
             if anchor.is_empty() || (anchor.starts_with(GAP) && anchor.trim_matches([GAP, NAMED, ' ']).is_empty()) {
                 // The label was a template without a rule: words are missing.
                 *numbers.entry(Name::EmptyLabel).or_default() += 1;
@@ -493,11 +529,23 @@ impl LinkReader {
                 Name::Link if title != own_title => links.add(start, start + anchor.len(), title, fragment),
                 Name::Link => *numbers.entry(Name::Own).or_default() += 1,
                 Name::Namespace => other_links.add(start, start + anchor.len(), title, fragment),
-                _ => *numbers.entry(kind).or_default() += 1,
+                _ => {
+                    *numbers.entry(kind).or_default() += 1;
+                    let read = self.read_wikipedia.as_ref().filter(|_| kind == Name::Interwiki);
+                    if let (Some(structure), Some(read)) = (structure.as_deref_mut(), read) {
+                        if let Some((wiki, title, fragment)) = read(&unprotected(raw)) {
+                            structure.wikipedia_links.add(start, start + anchor.len(), &title, &fragment);
+                            structure.wikis.push(wiki);
+                        }
+                    }
+                }
             }
             output.push_str(shown);
         }
         push_shown(before, &mut output);
+        if let Some(structure) = structure {
+            structure.breaks = without_removed(&structure.breaks, &joined, &output);
+        }
         for (kind, number) in numbers {
             counts.add(kind, number);
         }
@@ -516,6 +564,13 @@ fn first_bytes(text: &str) -> u64 {
     }
 }
 
+/// Remember the line feeds of a link, which are removed.
+fn push_feeds(label: &str, offset: usize, joined: &mut Vec<(usize, usize)>) {
+    if memchr(b'\n', label.as_bytes()).is_some() {
+        joined.push((offset, feeds_in(label)));
+    }
+}
+
 fn push_without_seams(text: &str, output: &mut String) {
     let mut rest = text;
     while let Some(at) = memchr(SEAM as u8, rest.as_bytes()) {
@@ -523,6 +578,11 @@ fn push_without_seams(text: &str, output: &mut String) {
         rest = &rest[at + 1..];
     }
     output.push_str(rest);
+}
+
+fn unprotected(raw: &str) -> String {
+    // An "&" that was written as "&amp;" is a letter of the title too, and begins no character reference.
+    restore(raw.replace(&protect("&"), "&amp;"))
 }
 
 fn without_label_breaks(label: &str) -> String {
@@ -605,7 +665,8 @@ mod tests {
     fn links_show_their_labels_and_trails() {
         let site = Site { link_trail: "[a-z]+".to_owned(), trail_letters: "es".to_owned(), ..Site::default() };
         let mut counts = Counts::default();
-        let (text, links, _) = LinkReader::new(Arc::new(site)).split_links("A [[bus]]es [[B|c]]", "", &mut counts);
+        let (text, links, _) =
+            LinkReader::new(Arc::new(site)).split_links("A [[bus]]es [[B|c]]", "", &mut counts, None);
         assert_eq!((&*text, links.starts, links.ends), ("A buses c", vec![2, 8], vec![7, 9]));
         assert_eq!(counts.get(Name::Link), 2);
     }

@@ -3,6 +3,7 @@
 pub mod blanks;
 pub mod braces;
 pub mod brackets;
+pub mod breaks;
 pub mod characters;
 pub mod definitions;
 pub mod external;

@@ -7,6 +7,7 @@ use crate::counts::Counts;
 use crate::shared::{shared, Extension, Html, Kept, Name, LONGEST_TAG};
 use crate::unicode::{is_alpha, is_decimal, is_digit, is_space, lstrip};
 use crate::wikitext::blanks::removed;
+use crate::wikitext::breaks::{break_of, feeds_in, Breaks};
 use crate::wikitext::characters::decode_entities;
 use crate::wikitext::link_counts::links_in;
 use crate::wikitext::placeholders::{protect, BREAK, PREFORMATTED, SEAM};
@@ -383,13 +384,16 @@ fn is_target(text: &str) -> bool {
 }
 
 /// Replace block tags by line feeds and remove inline tags; unknown tags stay, as in MediaWiki.
-pub fn strip_html_tags(text: String) -> String {
+///
+/// The line feeds that replace tags are appended to `breaks`.
+pub fn strip_html_tags(text: String, mut breaks: Option<&mut Breaks>) -> String {
     let Some(first) = memchr(b'<', text.as_bytes()) else { return text };
     let mut result = String::with_capacity(text.len());
     result += &text[..first];
     let mut before = &text[..first];
     let mut opened: FxHashMap<&'static str, u32> = FxHashMap::default();
     let mut rest_of_text = &text[first + 1..];
+    let mut feeds = if breaks.is_some() { feeds_in(before) } else { 0 };
     loop {
         let next = memchr(b'<', rest_of_text.as_bytes());
         let part = &rest_of_text[..next.unwrap_or(rest_of_text.len())];
@@ -397,6 +401,7 @@ pub fn strip_html_tags(text: String) -> String {
             None => {
                 result.push('<');
                 result += part;
+                feeds += if breaks.is_some() { feeds_in(part) } else { 0 };
                 before = part;
             }
             Some((tag, end)) => {
@@ -404,6 +409,13 @@ pub fn strip_html_tags(text: String) -> String {
                 let shown = tag.shown(before, rest, &mut opened);
                 result += shown;
                 result += rest;
+                if let Some(breaks) = breaks.as_deref_mut() {
+                    if shown.starts_with('\n') {
+                        breaks.push((feeds, break_of(tag.name, tag.is_closing)));
+                        feeds += 1;
+                    }
+                    feeds += feeds_in(rest);
+                }
                 if !rest.is_empty() {
                     before = rest;
                 } else if !shown.is_empty() {
@@ -525,6 +537,6 @@ mod tests {
     #[test]
     fn block_tags_end_the_line() {
         let text = "a <b>bold</b> 10<sup>6</sup>x<li>y</li></ul><h2>z</h2><unknown>";
-        assert_eq!(strip_html_tags(text.to_owned()), "a bold 10\x016x\n\x03y\n\n\x02\x02z\n<unknown>");
+        assert_eq!(strip_html_tags(text.to_owned(), None), "a bold 10\x016x\n\x03y\n\n\x02\x02z\n<unknown>");
     }
 }

@@ -1,0 +1,261 @@
+//! The row of `documents` of a page: its text with sections, blocks, sentences and links.
+//!
+//! "A [[bus]] runs.\n== History ==\n* Old" is the text "A bus runs.\nHistory\nOld" of a paragraph, a heading and a list
+//! item. Offsets come in as bytes and go out as code points.
+
+use crate::columns::Documents;
+use crate::page::Page;
+use crate::shared::Name;
+use crate::text::prose::{aside_fragments, line_end, PageText, Sentence, MISSING};
+use crate::unicode::length;
+use crate::wikitext::breaks::Break;
+use crate::wikitext::extractor::{Aside, Extract};
+use crate::wikitext::links::{Links, Structure};
+use crate::wikitext::placeholders::{GAP, HEADING, LIST, PREFORMATTED};
+use std::borrow::Cow;
+
+/// A section: its title, its level, and where it begins and ends.
+type Section = (String, usize, usize, usize);
+
+struct Block {
+    kind: Name,
+    start: usize,
+    end: usize,
+    section: i32,
+}
+
+/// A line of the document: its offset in the extract, in bytes, and in the document.
+struct Line {
+    start: usize,
+    point: usize,
+}
+
+/// The lines of a document, from those of an extract without their marks and without empty ones.
+#[derive(Default)]
+struct Lines {
+    text: String,
+    blocks: Vec<Block>,
+    sections: Vec<Section>,
+    /// The indices of the sections that contain the line, one for each level that has a heading.
+    open: Vec<usize>,
+    /// Code points of the lines that were added, with their line feeds.
+    length: usize,
+    lines: Vec<Line>,
+    quotations: i64,
+    /// Whether the next line goes on the last block, if it is of its kind.
+    goes_on: bool,
+}
+
+impl Lines {
+    /// Add the next line of the extract, which begins at an offset, between two breaks.
+    fn add(&mut self, line: &str, offset: usize, before: Option<Break>, after: Option<Break>) {
+        let text = line.trim_start_matches([HEADING, LIST, PREFORMATTED, ' ']);
+        let start = offset + line.len() - text.len();
+        let text = text.trim_end_matches(' ');
+        match before {
+            Some(Break::Quote) => self.quotations += 1,
+            Some(Break::Unquote) => self.quotations -= 1,
+            _ => {}
+        }
+        if before.is_some_and(|kind| kind != Break::Soft) || (text.is_empty() && before.is_none() && after.is_none()) {
+            // The end of a tag, or an empty line of wikitext.
+            self.goes_on = false;
+        }
+        if !text.is_empty() {
+            self.lines.push(Line { start, point: self.length });
+            self.add_text(line, &without_gaps(text), before);
+        }
+    }
+
+    fn add_text(&mut self, line: &str, text: &str, before: Option<Break>) {
+        let kind = match line.chars().next() {
+            Some(HEADING) => Name::Heading,
+            Some(LIST) => Name::ListItem,
+            Some(PREFORMATTED) => Name::Preformatted,
+            _ if self.quotations > 0 => Name::Quotation,
+            _ => Name::Paragraph,
+        };
+        let points = length(text);
+        if let Some(last) = self.blocks.last_mut().filter(|last| {
+            let is_long = matches!(kind, Name::Paragraph | Name::Quotation | Name::Preformatted);
+            self.goes_on && (before == Some(Break::Soft) || (kind == last.kind && is_long))
+        }) {
+            last.end = self.length + points;
+            if let Some(heading) = self.sections.last_mut().filter(|_| last.kind == Name::Heading) {
+                heading.0.push(' ');
+                heading.0 += text;
+            }
+            self.append(text, points);
+            return;
+        }
+        let level = line.len() - line.trim_start_matches(HEADING).len();
+        if level > 0 {
+            self.end_sections(level);
+            self.open.push(self.sections.len());
+            self.sections.push((text.to_owned(), level, self.length, 0));
+        }
+        self.add_block(kind, text, self.sections.len() as i32 - 1);
+        self.goes_on = true;
+    }
+
+    fn add_block(&mut self, kind: Name, text: &str, section: i32) {
+        let points = length(text);
+        self.blocks.push(Block { kind, start: self.length, end: self.length + points, section });
+        self.append(text, points);
+    }
+
+    fn append(&mut self, text: &str, points: usize) {
+        if self.length > 0 {
+            self.text.push('\n');
+        }
+        self.text += text;
+        self.length += points + 1;
+    }
+
+    /// End the sections of a level and of those below.
+    fn end_sections(&mut self, level: usize) {
+        while let Some(&last) = self.open.last().filter(|&&last| self.sections[last].1 >= level) {
+            self.open.pop();
+            self.sections[last].3 = self.length - 1;
+        }
+    }
+}
+
+/// Gives the offsets in the document of ascending offsets in the extract.
+struct Cursor<'a> {
+    text: &'a str,
+    lines: std::iter::Peekable<std::slice::Iter<'a, Line>>,
+    bytes: usize,
+    points: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn new(text: &'a str, lines: &'a [Line]) -> Cursor<'a> {
+        Cursor { text, lines: lines.iter().peekable(), bytes: 0, points: 0 }
+    }
+
+    fn at(&mut self, offset: usize) -> usize {
+        while let Some(line) = self.lines.next_if(|line| line.start <= offset) {
+            (self.bytes, self.points) = (line.start, line.point);
+        }
+        self.points += length(&self.text[self.bytes..offset]);
+        self.bytes = offset;
+        self.points
+    }
+}
+
+fn without_gaps(text: &str) -> Cow<'_, str> {
+    if memchr::memchr(GAP as u8, text.as_bytes()).is_some() {
+        Cow::Owned(text.replace(GAP, MISSING))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Add the row of a page with the sentences that are kept.
+pub fn add_document(rows: &mut Documents, page: &Page, wiki: &str, extract: &Extract, kept: &[Sentence]) {
+    let none = Structure::default();
+    let structure = extract.structure.as_ref().unwrap_or(&none);
+    let mut lines = Lines::default();
+    let mut breaks = structure.breaks.iter().peekable();
+    let (mut offset, mut before) = (0, None);
+    for (number, line) in extract.text.split('\n').enumerate() {
+        let after = breaks.next_if(|(feed, _)| *feed == number).map(|&(_, kind)| kind);
+        lines.add(line, offset, before, after);
+        offset += line.len() + 1;
+        before = after;
+    }
+    lines.end_sections(0);
+    let mut cursor = Cursor::new(&extract.text, &lines.lines);
+    for sentence in kept {
+        let (start, end) = (cursor.at(sentence.start), cursor.at(sentence.start + sentence.text.len()));
+        rows.add_sentence(sentence.number, sentence.region, start, end);
+    }
+    let mut writer = LinkWriter { wiki, block: 0 };
+    let mut cursor = Cursor::new(&extract.text, &lines.lines);
+    for link in page_links(&extract.links, structure) {
+        let (start, end) = (cursor.at(link.start()), cursor.at(link.end()));
+        writer.write(rows, &link, start, end, &lines.blocks);
+    }
+    let mut categories: Vec<&str> = structure.categories.iter().map(String::as_str).collect();
+    for aside in &extract.asides {
+        add_aside(aside, &mut lines, &mut writer, rows);
+        categories.extend(aside.structure.iter().flat_map(|structure| &structure.categories).map(String::as_str));
+    }
+    rows.add_categories(&categories);
+    for (title, level, start, end) in &lines.sections {
+        rows.add_section(title, *level, *start, *end);
+    }
+    for block in &lines.blocks {
+        rows.add_block(block.kind, block.start, block.end, block.section);
+    }
+    rows.add(page, &lines.text, lines.length.saturating_sub(1));
+}
+
+/// A link to an article of the wiki or of another Wikipedia: the columns that have it, and its index there.
+struct PageLink<'a> {
+    links: &'a Links,
+    wiki: Option<&'a str>,
+    index: usize,
+}
+
+impl PageLink<'_> {
+    fn start(&self) -> usize {
+        self.links.starts[self.index]
+    }
+
+    fn end(&self) -> usize {
+        self.links.ends[self.index]
+    }
+}
+
+/// Return the links to articles of the wiki and of other Wikipedias, in order.
+fn page_links<'a>(links: &'a Links, structure: &'a Structure) -> Vec<PageLink<'a>> {
+    let local = (0..links.starts.len()).map(|index| PageLink { links, wiki: None, index });
+    let abroad = structure.wikis.iter().enumerate();
+    let others = abroad.map(|(index, wiki)| PageLink { links: &structure.wikipedia_links, wiki: Some(wiki), index });
+    let mut all: Vec<PageLink> = local.chain(others).collect();
+    if !structure.wikis.is_empty() {
+        all.sort_by_key(PageLink::start);
+    }
+    all
+}
+
+/// Writes links in order, and finds the block of each.
+struct LinkWriter<'a> {
+    wiki: &'a str,
+    block: usize,
+}
+
+impl LinkWriter<'_> {
+    fn write(&mut self, rows: &mut Documents, link: &PageLink, start: usize, end: usize, blocks: &[Block]) {
+        while blocks.get(self.block + 1).is_some_and(|block| block.start <= start) {
+            self.block += 1;
+        }
+        let (target, fragment) = (link.links.targets.get(link.index), link.links.fragments.get(link.index));
+        let section = blocks.get(self.block).map_or(-1, |block| block.section);
+        rows.add_link((start, end), link.wiki.unwrap_or(self.wiki), (target, fragment), (section, self.block));
+    }
+}
+
+/// Add the lines of an aside that contain links as blocks, with their links.
+fn add_aside(aside: &Aside, lines: &mut Lines, writer: &mut LinkWriter, rows: &mut Documents) {
+    let none = Structure::default();
+    let links = page_links(&aside.links, aside.structure.as_ref().unwrap_or(&none));
+    let mut links = links.iter().peekable();
+    let text =
+        PageText { text: &aside.text, link_starts: &aside.links.starts, link_ends: &aside.links.ends, gaps: &[] };
+    let kind = if aside.region == Name::Table { Name::TableCell } else { Name::Caption };
+    for cell in aside_fragments(&text, aside.region, 0) {
+        let line = [Line { start: cell.start, point: lines.length }];
+        let end = line_end(&aside.text, cell.start).unwrap_or(aside.text.len());
+        lines.add_block(kind, &cell.text, -1);
+        let mut cursor = Cursor::new(&aside.text, &line);
+        while let Some(link) = links.next_if(|link| link.start() < end) {
+            if link.start() >= cell.start {
+                let (start, stop) = (cursor.at(link.start()), cursor.at(link.end()));
+                writer.write(rows, link, start, stop, &lines.blocks);
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Line feeds that replace tags, which tell where paragraphs and quotations end: that of `<br>` ends none, that of
+//! `<div>` a paragraph.
+
+use crate::shared::{shared, LineFeed};
+use memchr::memchr_iter;
+
+/// What a line feed that replaces a tag does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Break {
+    /// The paragraph goes on.
+    Soft,
+    Hard,
+    Quote,
+    Unquote,
+}
+
+/// For each line feed that replaces a tag, in order: the number of line feeds before it, and what it does.
+pub type Breaks = Vec<(usize, Break)>;
+
+/// Return what the line feed of a tag does, whose name is in lower case.
+pub fn break_of(name: &str, is_closing: bool) -> Break {
+    match shared().tags.line_feeds.get(name) {
+        Some(LineFeed::Quotation) if is_closing => Break::Unquote,
+        Some(LineFeed::Quotation) => Break::Quote,
+        Some(LineFeed::Soft) => Break::Soft,
+        None => Break::Hard,
+    }
+}
+
+pub fn feeds_in(text: &str) -> usize {
+    memchr_iter(b'\n', text.as_bytes()).count()
+}
+
+/// Return the breaks of a text of which line feeds were removed: at ascending offsets of `text`, so many each.
+pub fn without_removed(breaks: &Breaks, removed: &[(usize, usize)], text: &str) -> Breaks {
+    let mut kept = Breaks::new();
+    let (mut before, mut feeds, mut at, mut number) = (0, 0, 0, 0);
+    for &(offset, count) in removed {
+        feeds += feeds_in(&text[at..offset]);
+        at = offset;
+        let first = feeds + before;
+        while let Some(&(feed, kind)) = breaks.get(number).filter(|(feed, _)| *feed < first + count) {
+            if feed < first {
+                kept.push((feed - before, kind));
+            }
+            number += 1;
+        }
+        before += count;
+    }
+    kept.extend(breaks[number..].iter().map(|&(feed, kind)| (feed.saturating_sub(before), kind)));
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn breaks_are_those_of_the_text_that_is_left() {
+        let breaks = vec![(0, Break::Soft), (1, Break::Hard), (2, Break::Quote), (4, Break::Unquote)];
+        let left = vec![(0, Break::Soft), (1, Break::Quote), (2, Break::Unquote)];
+        assert_eq!(without_removed(&breaks, &[(3, 1), (5, 1)], "a\nbc\nd\ne"), left);
+    }
+}

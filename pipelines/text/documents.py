@@ -1,0 +1,223 @@
+"""Make the row of `documents` of a page: its text with sections, blocks, sentences and links."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from wikianchor.pipelines.text.prose import MISSING, Sentence, aside_fragments
+from wikianchor.pipelines.wikimedia.wikitext import Aside, Extract, Links, Structure
+from wikianchor.pipelines.wikimedia.wikitext.breaks import Break
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED
+
+PARAGRAPH, QUOTATION = "paragraph", "quotation"
+_KINDS = {HEADING: "heading", LIST: "list_item", PREFORMATTED: "preformatted"}
+_OF_ASIDES = {"table": "table_cell", "caption": "caption"}
+# A line of these kinds goes on in the next line of wikitext.
+_LONG = frozenset((PARAGRAPH, QUOTATION, "preformatted"))
+# The section of what stands before the first heading, and the block of what is in none.
+NONE = -1
+
+
+class Span(NamedTuple):
+    """A sentence of a document.
+
+    Attributes:
+        number: its number on the page, as in `Sentence`.
+        region: that of the sentence.
+        start, end: offsets in the text of the document.
+    """
+
+    number: int
+    region: str
+    start: int
+    end: int
+
+
+class Section(NamedTuple):
+    """A section: its heading, and where it begins and ends with its subsections."""
+
+    title: str
+    level: int
+    start: int
+    end: int
+
+
+class Block(NamedTuple):
+    """A block of text: its kind, its offsets, and the index of its section, NONE before the first."""
+
+    kind: str
+    start: int
+    end: int
+    section: int
+
+
+class DocumentLink(NamedTuple):
+    """A link: its offsets, where it leads, and the indices of its section and its block."""
+
+    start: int
+    end: int
+    wiki: str
+    target: str
+    fragment: str
+    section: int = NONE
+    block: int = NONE
+
+
+@dataclass
+class Document:
+    """The text of a page and what stands where in it; offsets are code points of `text`."""
+
+    text: str = ""
+    categories: list[str] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    sentences: list[Span] = field(default_factory=list)
+    links: list[DocumentLink] = field(default_factory=list)
+
+
+def make_document(extract: Extract, wiki: str, page_sentences: Sequence[Sentence]) -> Document:
+    """Return the document of a page.
+
+    The text is that of its blocks, one after another, then the cells of tables and the captions that contain links.
+
+    Args:
+        extract: that of the page, with its structure.
+        wiki: database name of the page's wiki.
+        page_sentences: the sentences that are kept.
+    """
+    structure = extract.structure or Structure()
+    lines = _Lines(structure.breaks)
+    for line in extract.text.split("\n"):
+        lines.add(line)
+    document = Document(blocks=lines.blocks, sections=lines.ended_sections())
+    for sentence in page_sentences:
+        start = lines.moved(sentence.start)
+        document.sentences.append(Span(sentence.number, sentence.region, start, start + len(sentence.text)))
+    links = [_moved(link, lines.moved(link.start)) for link in _page_links(extract.links, wiki, structure)]
+    categories = dict.fromkeys(structure.categories)
+    for aside in extract.asides:
+        links += _add_aside(aside, wiki, lines)
+        categories |= dict.fromkeys(aside.structure.categories if aside.structure else ())
+    document.text, document.categories = "\n".join(lines.texts), list(categories)
+    starts = [block.start for block in lines.blocks]
+    for link in links:
+        block = bisect_right(starts, link.start) - 1
+        document.links.append(link._replace(section=lines.blocks[block].section, block=block))
+    return document
+
+
+def _page_links(links: Links, wiki: str, structure: Structure) -> list[DocumentLink]:
+    """Return the links to articles of the wiki and of other Wikipedias, in order, without sections and blocks."""
+    wikis = [wiki] * len(links.starts)
+    columns = [(links, wikis), (structure.wikipedia_links, structure.wikis)]
+    return sorted(
+        DocumentLink(start, end, wiki, target, fragment)
+        for of_wikis, wikis in columns
+        for start, end, wiki, target, fragment in zip(
+            of_wikis.starts, of_wikis.ends, wikis, of_wikis.targets, of_wikis.fragments, strict=True
+        )
+    )
+
+
+def _moved(link: DocumentLink, start: int) -> DocumentLink:
+    return link._replace(start=start, end=start + link.end - link.start)
+
+
+def _add_aside(aside: Aside, wiki: str, lines: _Lines) -> Iterator[DocumentLink]:
+    """Add the lines of an aside that contain links as blocks, and yield their links."""
+    links = iter(_page_links(aside.links, wiki, aside.structure or Structure()))
+    link = next(links, None)
+    for cell in aside_fragments(aside, 0):
+        shift, end = lines.length - cell.start, aside.text.find("\n", cell.start)
+        lines.add_block(_OF_ASIDES[aside.region], cell.text)
+        while link is not None and (link.start < end or end < 0):
+            if link.start >= cell.start:
+                yield _moved(link, link.start + shift)
+            link = next(links, None)
+
+
+class _Lines:
+    """The lines of a document, from those of an extract without their marks and without empty ones."""
+
+    def __init__(self, breaks: Sequence[tuple[int, Break]]) -> None:
+        self.texts: list[str] = []
+        self.blocks: list[Block] = []
+        self._sections: list[Section] = []
+        # The lines of each heading.
+        self._headings: list[list[str]] = []
+        # The indices of the sections that contain the line, one for each level that has a heading.
+        self._open: list[int] = []
+        # Characters of the lines that were added, with their line feeds.
+        self.length = 0
+        # For each line: its offset in the extract, and what to add to such an offset.
+        self._starts: list[int] = []
+        self._shifts: list[int] = []
+        self._breaks = dict(breaks)
+        self._number = self._offset = self._quotations = 0
+        # Whether the next line goes on the last block, if it is of its kind.
+        self._goes_on = False
+
+    def add(self, line: str) -> None:
+        """Add the next line of the extract."""
+        before, after = self._breaks.get(self._number - 1), self._breaks.get(self._number)
+        text = line.lstrip(LINE_MARKS + " ")
+        start = self._offset + len(line) - len(text)
+        text = text.rstrip(" ")
+        if before == Break.QUOTE:
+            self._quotations += 1
+        elif before == Break.UNQUOTE:
+            self._quotations -= 1
+        if before in (Break.HARD, Break.QUOTE, Break.UNQUOTE) or (not text and before is None and after is None):
+            # The end of a tag, or an empty line of wikitext.
+            self._goes_on = False
+        if text:
+            self._starts.append(start)
+            self._shifts.append(self.length - start)
+            self._add_text(line[0], text.replace(GAP, MISSING), len(line) - len(line.lstrip(HEADING)), before)
+        self._number += 1
+        self._offset += len(line) + 1
+
+    def _add_text(self, mark: str, text: str, level: int, before: Break | None) -> None:
+        kind = _KINDS.get(mark, QUOTATION if self._quotations > 0 else PARAGRAPH)
+        last = self.blocks[-1] if self.blocks else None
+        if self._goes_on and last is not None and (before == Break.SOFT or (kind == last.kind and kind in _LONG)):
+            self.blocks[-1] = last._replace(end=self.length + len(text))
+            if last.kind == "heading":
+                self._headings[-1].append(text)
+            self._append(text)
+            return
+        if level:
+            self._end_sections(level)
+            self._open.append(len(self._sections))
+            self._sections.append(Section("", level, self.length, NONE))
+            self._headings.append([text])
+        self.add_block(kind, text, len(self._sections) - 1)
+        self._goes_on = True
+
+    def add_block(self, kind: str, text: str, section: int = NONE) -> None:
+        """Add a line that is a block."""
+        self.blocks.append(Block(kind, self.length, self.length + len(text), section))
+        self._append(text)
+
+    def _append(self, text: str) -> None:
+        self.texts.append(text)
+        self.length += len(text) + 1
+
+    def _end_sections(self, level: int) -> None:
+        """End the sections of a level and of those below."""
+        while self._open and self._sections[self._open[-1]].level >= level:
+            index = self._open.pop()
+            self._sections[index] = self._sections[index]._replace(end=self.length - 1)
+
+    def ended_sections(self) -> list[Section]:
+        """Return the sections of the lines that were added."""
+        self._end_sections(0)
+        pairs = zip(self._sections, self._headings, strict=True)
+        return [section._replace(title=" ".join(lines)) for section, lines in pairs]
+
+    def moved(self, offset: int) -> int:
+        """Return the offset in the document of an offset in the extract."""
+        return offset + self._shifts[bisect_right(self._starts, offset) - 1]

@@ -1,0 +1,113 @@
+"""Documents: sections, blocks and links of a page, and that its sentences follow from them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.test_fuzz import PIECES
+from wikianchor.pipelines.text.documents import Document, make_document
+from wikianchor.pipelines.text.prose import page_sentences
+from wikianchor.pipelines.text.splitter import make_splitter
+from wikianchor.pipelines.wikimedia.site import site_for
+from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
+
+SITE = site_for("enwiki")
+EXTRACTOR = Extractor(SITE, asides=True, structured=True)
+PLAIN = Extractor(SITE, asides=True)
+SPLIT = make_splitter("rules", "en")
+
+
+def read(text: str, title: str = "X") -> tuple[Extract, Document]:
+    extract = EXTRACTOR.extract(text, title)
+    return extract, make_document(extract, SITE.wiki, page_sentences(extract, SPLIT, SITE.language, Counter()))
+
+
+def blocks(text: str) -> list[tuple[str, str]]:
+    _, document = read(text)
+    return [(block.kind, document.text[block.start : block.end]) for block in document.blocks]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One line.\nThe same.\n\nAnother.", [("paragraph", "One line.\nThe same."), ("paragraph", "Another.")]),
+        ("One<br>two<br />\nthree", [("paragraph", "One\ntwo\nthree")]),
+        ("One<br><br>two\n<br>\nthree", [("paragraph", "One\ntwo\nthree")]),
+        ("One<p>two</p>three", [("paragraph", "One"), ("paragraph", "two"), ("paragraph", "three")]),
+        ("One<div>two</div>", [("paragraph", "One"), ("paragraph", "two")]),
+        ("* one<br>more\n* two", [("list_item", "one\nmore"), ("list_item", "two")]),
+        ("; term : definition\n: more", [("list_item", "term"), ("list_item", "definition"), ("list_item", "more")]),
+        (" a\n b\n\n c", [("preformatted", "a\nb"), ("preformatted", "c")]),
+        (
+            "<blockquote>Said.\n\nAgain.\n* item</blockquote>No more.",
+            [("quotation", "Said."), ("quotation", "Again."), ("list_item", "item"), ("paragraph", "No more.")],
+        ),
+        ("</blockquote>Not one.", [("paragraph", "Not one.")]),
+        ("A [[b|label\nof lines]] c<br>d", [("paragraph", "A label of lines c\nd")]),
+        ("[[Category:A|b<br>c]]d<br>e<p>f", [("paragraph", "d\ne"), ("paragraph", "f")]),
+        ("a {{x}} b", [("paragraph", "a \ufffc b")]),
+        ("{|\n| [[c]] || d\n|}\na", [("paragraph", "a"), ("table_cell", "c")]),
+        ("a [[File:b.png|thumb|See [[c]].]]", [("paragraph", "a"), ("caption", "See c.")]),
+    ],
+)
+def test_blocks_are_those_that_mediawiki_shows(text: str, expected: list[tuple[str, str]]) -> None:
+    assert blocks(text) == expected
+
+
+def test_sections_contain_their_subsections() -> None:
+    _, document = read("Lead.\n== A<br>b ==\nOf a.\n==== C ====\nOf c.\n== D ==\n=== E ===\nOf e.")
+    assert [(section.title, section.level) for section in document.sections] == [
+        ("A b", 2),
+        ("C", 4),
+        ("D", 2),
+        ("E", 3),
+    ]
+    shown = [document.text[section.start : section.end] for section in document.sections]
+    assert shown == ["A\nb\nOf a.\nC\nOf c.", "C\nOf c.", "D\nE\nOf e.", "E\nOf e."]
+    assert [block.section for block in document.blocks] == [-1, 0, 0, 1, 1, 2, 3, 3]
+
+
+def test_links_have_their_wiki_section_and_block() -> None:
+    _, document = read(
+        "A [[bus]]es {{x}} [[:fr:métro#Ligne|one]].\n== [[Tram]] ==\n"
+        "* [[w:v|own]] [[:wikt:y]]\n{|\n|[[:de:u]] [[c]]\n|}"
+    )
+    links = [(document.text[link.start : link.end], *link[2:]) for link in document.links]
+    assert links == [
+        ("buses", "enwiki", "Bus", "", -1, 0),
+        ("one", "frwiki", "Métro", "Ligne", -1, 0),
+        ("Tram", "enwiki", "Tram", "", 0, 1),
+        ("own", "enwiki", "V", "", 0, 2),
+        ("de:u", "dewiki", "U", "", -1, 3),
+        ("c", "enwiki", "C", "", -1, 3),
+    ]
+
+
+def test_categories_come_once_each_in_order() -> None:
+    _, document = read("[[Category:b]] [[category: a_c|x]] [[Category:B]] [[:Category:d]]<!-- [[Category:e]] -->")
+    assert document.categories == ["B", "A c"]
+
+
+@settings(max_examples=500)
+@given(st.lists(PIECES, max_size=14).map("".join))
+def test_sentences_follow_from_the_document(text: str) -> None:
+    text = text.translate({code: None for code in range(32) if chr(code) not in "\t\n"})
+    extract, document = read(text)
+    # What `sentences` has does not depend on whether documents are read.
+    plain: Any = PLAIN.extract(text, "X")
+    assert extract == plain
+    kept = page_sentences(plain, SPLIT, "en", Counter())
+    assert [document.text[span.start : span.end] for span in document.sentences] == [each.text for each in kept]
+    for span, sentence in zip(document.sentences, kept, strict=True):
+        of_wiki = [link for link in document.links if span.start <= link.start < span.end and link.wiki == "enwiki"]
+        expected = range(sentence.first, sentence.last)
+        assert [(link.start - span.start, link.end - span.start, link.target) for link in of_wiki] == [
+            (plain.links.starts[n] - sentence.start, plain.links.ends[n] - sentence.start, plain.links.targets[n])
+            for n in expected
+        ]
+    assert "\n".join(document.text[block.start : block.end] for block in document.blocks) == document.text
