@@ -159,6 +159,17 @@ class _Lines:
         self._number = self._offset = self._quotations = 0
         # Whether the next line goes on the last block, if it is of its kind.
         self._goes_on = False
+        # Whether the line of wikitext has a break that is not soft.
+        self._in_block = False
+
+    def _holds_block(self) -> bool:
+        """Return whether the line of wikitext that begins here has a break that is not soft."""
+        number = self._number
+        while (kind := self._breaks.get(number)) is not None:
+            if kind != Break.SOFT:
+                return True
+            number += 1
+        return False
 
     def add(self, line: str) -> None:
         """Add the next line of the extract."""
@@ -170,8 +181,12 @@ class _Lines:
             self._quotations += 1
         elif before == Break.UNQUOTE:
             self._quotations -= 1
-        if before in (Break.HARD, Break.QUOTE, Break.UNQUOTE) or (not text and before is None and after is None):
-            # The end of a tag, or an empty line of wikitext.
+        if before is None:
+            # A line of wikitext. In MediaWiki one with block tags or images is in a paragraph with no other.
+            was_block, self._in_block = self._in_block, self._holds_block()
+            if was_block or self._in_block or (not text and after is None):
+                self._goes_on = False
+        elif before != Break.SOFT:
             self._goes_on = False
         if text:
             self._starts.append(start)

@@ -168,9 +168,10 @@ class Extractor:
         before -= counts["file"] + counts["caption"]
         count_change(counts, before, before := links_in(text), has_bucket=True)
         text = strip_switches(text, self._switches)
-        text = read_lines(text, self._literal)
         structure = Structure() if self._structured else None
-        text = strip_html_tags(text, None if structure is None else structure.breaks)
+        breaks = None if structure is None else structure.breaks
+        text = read_lines(text, self._literal, breaks)
+        text = strip_html_tags(text, breaks)
         text = decode_entities(text)
         text = text.replace(REMOVED, "") if self._literal else mend_brackets(drop_note_numbers(text))
         text = fold_spaces(text)

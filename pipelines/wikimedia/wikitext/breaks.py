@@ -1,16 +1,18 @@
-"""Line feeds that replace tags, which tell where paragraphs and quotations end."""
+"""Line feeds that replace tags and images, which tell where paragraphs and quotations end."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
 from wikianchor.io.package_data import package_json
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK
 
 
 class Break(IntEnum):
-    """What a line feed that replaces a tag does: with SOFT (<br>) the paragraph goes on; with the others it ends, and a
-    quotation begins or ends."""
+    """What a line feed that replaces a tag or an image does: with SOFT (<br>) the paragraph goes on; with the others it
+    ends, and a quotation begins or ends."""
 
     SOFT = 0
     HARD = 1
@@ -19,9 +21,10 @@ class Break(IntEnum):
 
 
 Breaks = list[tuple[int, Break]]
-"""For each line feed that replaces a tag, in order: the number of line feeds before it, and what it does."""
+"""For each line feed that replaces a tag or an image, in order: the number of line feeds before it, and its effect."""
 
 
+_FEED = re.compile(f"[\n{BREAK}]")
 # What the line feeds of some tags do; those of others are hard.
 _LINE_FEEDS: Mapping[str, str] = package_json("pipelines.wikimedia", "tags.json")["line_feeds"]
 
@@ -37,6 +40,37 @@ def break_of(name: str, *, is_closing: bool) -> Break:
     if kind == "quotation":
         return Break.UNQUOTE if is_closing else Break.QUOTE
     return Break.SOFT if kind == "soft" else Break.HARD
+
+
+def breaks_of_images(text: str) -> Breaks:
+    """Return the breaks of a text in which BREAK is to become a line feed: images and others that stand beside the text
+    end its paragraph.
+
+    >>> breaks_of_images(f"a\\nb{BREAK}c")
+    [(1, <Break.HARD: 1>)]
+    """
+    marks = enumerate(_FEED.finditer(text)) if BREAK in text else ()
+    return [(number, Break.HARD) for number, mark in marks if mark[0] == BREAK]
+
+
+def with_inserted(breaks: Breaks, inserted: Breaks) -> Breaks:
+    """Return all breaks of a text into which line feeds were inserted.
+
+    Args:
+        breaks: those of the text before.
+        inserted: those of the line feeds that were inserted, in the text after.
+
+    >>> with_inserted([(0, Break.HARD), (1, Break.HARD)], [(1, Break.SOFT)])
+    [(0, <Break.HARD: 1>), (1, <Break.SOFT: 0>), (2, <Break.HARD: 1>)]
+    """
+    merged: Breaks = []
+    number = 0
+    for feed, kind in breaks:
+        while number < len(inserted) and inserted[number][0] - number <= feed:
+            merged.append(inserted[number])
+            number += 1
+        merged.append((feed + number, kind))
+    return merged + inserted[number:]
 
 
 def without_removed(breaks: Breaks, removed: Sequence[tuple[int, int]], text: str) -> Breaks:

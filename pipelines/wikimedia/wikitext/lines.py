@@ -12,6 +12,7 @@ import re
 from io import StringIO
 
 from wikianchor.io.package_data import package_json
+from wikianchor.pipelines.wikimedia.wikitext.breaks import Breaks, breaks_of_images
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK, GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM
 from wikianchor.pipelines.wikimedia.wikitext.quotes import strip_quotes
 from wikianchor.pipelines.wikimedia.wikitext.stretches import pieces_between, stretches
@@ -37,7 +38,7 @@ _OPEN_TARGET = re.compile(r"\[\[[^\[\]|]*\Z")
 _OPEN_ENDS = frozenset(_DATA["open_ends"])
 
 
-def read_lines(text: str, literal: bool = False) -> str:
+def read_lines(text: str, literal: bool = False, breaks: Breaks | None = None) -> str:
     """Mark headings, list items and preformatted lines by placeholders, and remove the marks of italics and bold.
 
     A heading has its placeholder once for each level.
@@ -45,8 +46,12 @@ def read_lines(text: str, literal: bool = False) -> str:
     Args:
         text: wikitext of the page without templates, tables and images.
         literal: as in MediaWiki, treat bullet characters as text, and do not join lines.
+        breaks: if given, the line feeds that replace images are appended.
     """
-    return "\n".join([_read_stretch(stretch, literal) for stretch in stretches(text)])
+    text = "\n".join([_read_stretch(stretch, literal) for stretch in stretches(text)])
+    if breaks is not None:
+        breaks += breaks_of_images(text)
+    return text.replace(BREAK, "\n") if BREAK in text else text
 
 
 def _read_stretch(text: str, literal: bool) -> str:
@@ -72,8 +77,7 @@ def _read_stretch(text: str, literal: bool) -> str:
         output.write(strip_quotes(line) if "''" in line else line)
         output.write("\n")
     text = output.getvalue()[:-1]
-    text = text.replace("\n" + _JOINED, "") if joined else text
-    return text.replace(BREAK, "\n") if BREAK in text else text
+    return text.replace("\n" + _JOINED, "") if joined else text
 
 
 def _goes_on(before: str, line: str) -> bool:

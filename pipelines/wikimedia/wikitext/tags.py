@@ -14,7 +14,7 @@ from io import StringIO
 
 from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.blanks import removed
-from wikianchor.pipelines.wikimedia.wikitext.breaks import Breaks, break_of
+from wikianchor.pipelines.wikimedia.wikitext.breaks import Breaks, break_of, with_inserted
 from wikianchor.pipelines.wikimedia.wikitext.characters import decode_entities
 from wikianchor.pipelines.wikimedia.wikitext.link_counts import COMMENT, NOWIKI, links_in
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK, GAP, HEADING, LIST, PREFORMATTED, SEAM, protect
@@ -182,7 +182,7 @@ def strip_html_tags(text: str, breaks: Breaks | None = None) -> str:
 
     Args:
         text: wikitext with lines that are marked.
-        breaks: if given, the line feeds that replace tags are appended.
+        breaks: if given, those of the text, to which the line feeds that replace tags are added.
 
     >>> strip_html_tags("a <b>bold</b> 10<sup>6</sup>x<unknown>").replace(GAP, "?").replace(SEAM, "")
     'a bold 10?6x<unknown>'
@@ -194,6 +194,7 @@ def strip_html_tags(text: str, breaks: Breaks | None = None) -> str:
     output = StringIO()
     output.write(before)
     opened: Counter[str] = Counter()
+    inserted: Breaks = []
     feeds = 0 if breaks is None else before.count("\n")
     for part in parts:
         match = _HTML_TAG.match(part)
@@ -231,8 +232,10 @@ def strip_html_tags(text: str, breaks: Breaks | None = None) -> str:
         output.write(rest)
         if breaks is not None:
             if shown.startswith("\n"):
-                breaks.append((feeds, break_of(name, is_closing=bool(match[1]))))
+                inserted.append((feeds, break_of(name, is_closing=bool(match[1]))))
                 feeds += 1
             feeds += rest.count("\n")
         before = rest or shown or before[-1:]
+    if breaks is not None:
+        breaks[:] = with_inserted(breaks, inserted)
     return output.getvalue()

@@ -44,11 +44,13 @@ struct Lines {
     quotations: i64,
     /// Whether the next line goes on the last block, if it is of its kind.
     goes_on: bool,
+    /// Whether the line of wikitext has a break that is not soft.
+    in_block: bool,
 }
 
 impl Lines {
-    /// Add the next line of the extract, which begins at an offset, between two breaks.
-    fn add(&mut self, line: &str, offset: usize, before: Option<Break>, after: Option<Break>) {
+    /// Add the next line of the extract, which begins at an offset, behind a break and before others.
+    fn add(&mut self, line: &str, offset: usize, before: Option<Break>, after: &[(usize, Break)]) {
         let text = line.trim_start_matches([HEADING, LIST, PREFORMATTED, ' ']);
         let start = offset + line.len() - text.len();
         let text = text.trim_end_matches(' ');
@@ -57,8 +59,14 @@ impl Lines {
             Some(Break::Unquote) => self.quotations -= 1,
             _ => {}
         }
-        if before.is_some_and(|kind| kind != Break::Soft) || (text.is_empty() && before.is_none() && after.is_none()) {
-            // The end of a tag, or an empty line of wikitext.
+        if before.is_none() {
+            // A line of wikitext. In MediaWiki one with block tags or images is in a paragraph with no other.
+            let was_block = self.in_block;
+            self.in_block = after.iter().any(|&(_, kind)| kind != Break::Soft);
+            if was_block || self.in_block || (text.is_empty() && after.is_empty()) {
+                self.goes_on = false;
+            }
+        } else if before != Some(Break::Soft) {
             self.goes_on = false;
         }
         if !text.is_empty() {
@@ -157,13 +165,16 @@ pub fn add_document(rows: &mut Documents, page: &Page, wiki: &str, extract: &Ext
     let none = Structure::default();
     let structure = extract.structure.as_ref().unwrap_or(&none);
     let mut lines = Lines::default();
-    let mut breaks = structure.breaks.iter().peekable();
+    let mut breaks = &structure.breaks[..];
     let (mut offset, mut before) = (0, None);
     for (number, line) in extract.text.split('\n').enumerate() {
-        let after = breaks.next_if(|(feed, _)| *feed == number).map(|&(_, kind)| kind);
-        lines.add(line, offset, before, after);
+        // Those of the line of wikitext, which are looked at where it begins.
+        let mut run = breaks.iter().enumerate().take_while(|(index, (feed, _))| *feed == number + index);
+        let after = if before.is_none() { run.count() } else { usize::from(run.next().is_some()) };
+        lines.add(line, offset, before, &breaks[..after]);
+        before = breaks.first().filter(|(feed, _)| *feed == number).map(|&(_, kind)| kind);
+        breaks = &breaks[usize::from(before.is_some())..];
         offset += line.len() + 1;
-        before = after;
     }
     lines.end_sections(0);
     let mut cursor = Cursor::new(&extract.text, &lines.lines);

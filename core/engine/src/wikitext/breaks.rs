@@ -1,10 +1,11 @@
-//! Line feeds that replace tags, which tell where paragraphs and quotations end: that of `<br>` ends none, that of
+//! Line feeds that replace tags and images, which tell where paragraphs and quotations end: that of `<br>` ends none, that of
 //! `<div>` a paragraph.
 
 use crate::shared::{shared, LineFeed};
-use memchr::memchr_iter;
+use crate::wikitext::placeholders::BREAK;
+use memchr::{memchr2_iter, memchr_iter};
 
-/// What a line feed that replaces a tag does.
+/// What a line feed that replaces a tag or an image does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Break {
     /// The paragraph goes on.
@@ -14,7 +15,7 @@ pub enum Break {
     Unquote,
 }
 
-/// For each line feed that replaces a tag, in order: the number of line feeds before it, and what it does.
+/// For each line feed that replaces a tag or an image, in order: the number of line feeds before it, and what it does.
 pub type Breaks = Vec<(usize, Break)>;
 
 /// Return what the line feed of a tag does, whose name is in lower case.
@@ -29,6 +30,28 @@ pub fn break_of(name: &str, is_closing: bool) -> Break {
 
 pub fn feeds_in(text: &str) -> usize {
     memchr_iter(b'\n', text.as_bytes()).count()
+}
+
+/// Return the breaks of a text in which BREAK is to become a line feed: images and others that stand beside the text end
+/// its paragraph.
+pub fn breaks_of_images(text: &str) -> Breaks {
+    let marks = memchr2_iter(b'\n', BREAK as u8, text.as_bytes()).enumerate();
+    marks.filter(|&(_, at)| text.as_bytes()[at] != b'\n').map(|(number, _)| (number, Break::Hard)).collect()
+}
+
+/// Return all breaks of a text into which line feeds were inserted, which are given by their numbers in the text after.
+pub fn with_inserted(breaks: &Breaks, inserted: &Breaks) -> Breaks {
+    let mut merged = Breaks::with_capacity(breaks.len() + inserted.len());
+    let mut number = 0;
+    for &(feed, kind) in breaks {
+        while let Some(&next) = inserted.get(number).filter(|next| next.0 - number <= feed) {
+            merged.push(next);
+            number += 1;
+        }
+        merged.push((feed + number, kind));
+    }
+    merged.extend(&inserted[number..]);
+    merged
 }
 
 /// Return the breaks of a text of which line feeds were removed: at ascending offsets of `text`, so many each.

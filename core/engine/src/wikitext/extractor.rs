@@ -129,8 +129,8 @@ impl Extractor {
         let before = links_in(&text);
         count_change(&mut counts, expected, before, true);
         let text = self.switches.strip(text);
-        let text = read_lines(text, false);
         let mut structure = self.structured.then(Structure::default);
+        let text = read_lines(text, false, structure.as_mut().map(|structure| &mut structure.breaks));
         let text = strip_html_tags(text, structure.as_mut().map(|structure| &mut structure.breaks));
         let text = decode_entities(text, &self.site.entities);
         let text = mend_brackets(drop_note_numbers(text));

@@ -3,6 +3,7 @@
 //! "== A ==" is a heading, "* a" an item, "; a : b" two of them. Consecutive plain lines stay separate, because some
 //! editors write one sentence per line; only a line that continues a sentence is joined to the line before.
 
+use super::breaks::{breaks_of_images, Breaks};
 use super::placeholders::{BREAK, GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM};
 use super::quotes::push_without_quotes;
 use super::search::find_double;
@@ -17,15 +18,21 @@ use std::iter::repeat_n;
 /// Mark headings, list items and preformatted lines by placeholders, and remove the marks of italics and bold.
 ///
 /// A heading has its placeholder once for each level. If `literal`, as in MediaWiki, bullet characters are text, and
-/// lines are not joined.
-pub fn read_lines(text: String, literal: bool) -> String {
+/// lines are not joined. The line feeds that replace images are appended to `breaks`.
+pub fn read_lines(text: String, literal: bool, breaks: Option<&mut Breaks>) -> String {
     let mut stretches = stretches(&text);
     let mut output = stretches.next().map_or_else(String::new, |stretch| read_stretch(stretch, literal));
     for stretch in stretches {
         output.push('\n');
         output += &read_stretch(stretch, literal);
     }
-    output
+    if memchr(BREAK as u8, output.as_bytes()).is_none() {
+        return output;
+    }
+    if let Some(breaks) = breaks {
+        breaks.extend(breaks_of_images(&output));
+    }
+    output.replace(BREAK, "\n")
 }
 
 fn read_stretch(text: &str, literal: bool) -> String {
@@ -75,11 +82,7 @@ fn read_stretch(text: &str, literal: bool) -> String {
             output.push_str(&read);
         }
     }
-    if memchr(BREAK as u8, output.as_bytes()).is_some() {
-        output.replace(BREAK, "\n")
-    } else {
-        output
-    }
+    output
 }
 
 /// Return where the next mark of italics or bold is, or the length of the text.

@@ -7,7 +7,7 @@ use crate::counts::Counts;
 use crate::shared::{shared, Extension, Html, Kept, Name, LONGEST_TAG};
 use crate::unicode::{is_alpha, is_decimal, is_digit, is_space, lstrip};
 use crate::wikitext::blanks::removed;
-use crate::wikitext::breaks::{break_of, feeds_in, Breaks};
+use crate::wikitext::breaks::{break_of, feeds_in, with_inserted, Breaks};
 use crate::wikitext::characters::decode_entities;
 use crate::wikitext::link_counts::links_in;
 use crate::wikitext::placeholders::{protect, BREAK, PREFORMATTED, SEAM};
@@ -385,8 +385,8 @@ fn is_target(text: &str) -> bool {
 
 /// Replace block tags by line feeds and remove inline tags; unknown tags stay, as in MediaWiki.
 ///
-/// The line feeds that replace tags are appended to `breaks`.
-pub fn strip_html_tags(text: String, mut breaks: Option<&mut Breaks>) -> String {
+/// `breaks` are those of the text, to which the line feeds that replace tags are added.
+pub fn strip_html_tags(text: String, breaks: Option<&mut Breaks>) -> String {
     let Some(first) = memchr(b'<', text.as_bytes()) else { return text };
     let mut result = String::with_capacity(text.len());
     result += &text[..first];
@@ -394,6 +394,7 @@ pub fn strip_html_tags(text: String, mut breaks: Option<&mut Breaks>) -> String 
     let mut opened: FxHashMap<&'static str, u32> = FxHashMap::default();
     let mut rest_of_text = &text[first + 1..];
     let mut feeds = if breaks.is_some() { feeds_in(before) } else { 0 };
+    let mut inserted = Breaks::new();
     loop {
         let next = memchr(b'<', rest_of_text.as_bytes());
         let part = &rest_of_text[..next.unwrap_or(rest_of_text.len())];
@@ -409,9 +410,9 @@ pub fn strip_html_tags(text: String, mut breaks: Option<&mut Breaks>) -> String 
                 let shown = tag.shown(before, rest, &mut opened);
                 result += shown;
                 result += rest;
-                if let Some(breaks) = breaks.as_deref_mut() {
+                if breaks.is_some() {
                     if shown.starts_with('\n') {
-                        breaks.push((feeds, break_of(tag.name, tag.is_closing)));
+                        inserted.push((feeds, break_of(tag.name, tag.is_closing)));
                         feeds += 1;
                     }
                     feeds += feeds_in(rest);
@@ -427,9 +428,13 @@ pub fn strip_html_tags(text: String, mut breaks: Option<&mut Breaks>) -> String 
         }
         match next {
             Some(next) => rest_of_text = &rest_of_text[next + 1..],
-            None => return result,
+            None => break,
         }
     }
+    if let Some(breaks) = breaks {
+        *breaks = with_inserted(breaks, &inserted);
+    }
+    result
 }
 
 struct HtmlTag {
