@@ -6,14 +6,18 @@ change of them raises the major version.
 
 import pyarrow as pa
 
-from wikianchor.schemas.fields import field, integers, schema, strings
+from wikianchor.schemas.fields import field, integers, list_of, schema, strings
 
 VERSION = "2.0"
+# sentence-transformers reads a column of this name as labels, which losses of distillation learn from.
+SCORES = field(
+    "scores", list_of(pa.float32()), "Cosines of the anchor with the positive and with each negative, in their order."
+)
 
 
-def rows_schema(negatives: int) -> pa.Schema:
-    """Return the schema of rows with a number of negatives: its columns are those that sentence-transformers reads, in
-    its order."""
+def rows_schema(negatives: int, *, scored: bool = False) -> pa.Schema:
+    """Return the schema of rows with a number of negatives, and of `wikianchor score` with their cosines: its columns
+    are those that sentence-transformers reads, in its order."""
     columns = [
         field(f"negative_{number}", pa.string(), "Text of a hard negative.") for number in range(1, 1 + negatives)
     ]
@@ -24,6 +28,7 @@ def rows_schema(negatives: int) -> pa.Schema:
             field("anchor", pa.string(), "A sentence that links to the entity, or a text of its page (--kind)."),
             field("positive", pa.string(), "A text of the entity: the lead of its page, or another (--kind)."),
             *columns,
+            *([SCORES] if scored else []),
         ],
     )
 

@@ -30,12 +30,14 @@ from wikianchor.trainer.evaluate.options import parser as evaluate_parser
 from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.mboe.detect import DetectOptions
 from wikianchor.trainer.papers.options import TableOptions
+from wikianchor.trainer.score.options import ScoreOptions
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NEEDS = ("network", "gpu", "dumps", "model", "account", "packages")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS = 600
+SMALL = {"vectors": EntityVectorsOptions, "detect": DetectOptions, "score": ScoreOptions}
 
 
 def blocks(page: Path, *kinds: str) -> list[tuple[str, str, str]]:
@@ -161,8 +163,8 @@ def known_flags(words: list[str]) -> set[str] | None:
         parser = program("", "", MtebOptions)
     elif command == "train" and rest[:1] == ["mboe"]:
         parser = program("", "", MboeConfig)
-    elif command in ("vectors", "detect"):
-        parser = program("", "", EntityVectorsOptions if command == "vectors" else DetectOptions)
+    elif command in SMALL:
+        parser = program("", "", SMALL[command])
     elif command == "train":
         parser = argparse.ArgumentParser()
         add_options(parser, CONFIGS[rest[0]])
@@ -205,7 +207,7 @@ def test_flags_in_the_text_are_known() -> None:
     known |= {f"--{option.flag}" for option in declared(TableOptions)}
     for command in COMMANDS:
         known |= known_flags(["wikianchor", command]) or set()
-    for words in ("train ease", "train sdjc", "train t5", "train mboe", "evaluate", "mteb", "vectors", "detect"):
+    for words in ("train ease", "train sdjc", "train t5", "train mboe", "evaluate", "mteb", *SMALL):
         known |= known_flags(["wikianchor", *words.split()]) or set()
     for page in PAGES:
         text = BLOCK.sub("", page.read_text("utf-8"))

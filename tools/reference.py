@@ -26,6 +26,7 @@ from wikianchor.trainer.mboe.config import MboeConfig  # noqa: E402
 from wikianchor.trainer.mboe.detect import DetectOptions  # noqa: E402
 from wikianchor.trainer.options import HELP  # noqa: E402
 from wikianchor.trainer.papers.options import TableOptions  # noqa: E402
+from wikianchor.trainer.score.options import ScoreOptions  # noqa: E402
 
 PLACE = ROOT / "docs" / "reference"
 # A vertical bar in a cell of a table.
@@ -75,6 +76,7 @@ def trainer() -> str:
     text += f"for sdjc with its own\n\n{table(declared(TableOptions))}"
     text += "\n# Vectors of entities\n\n`wikianchor vectors --flag=value ...`\n\n"
     text += table(declared(EntityVectorsOptions))
+    text += f"\n# Scores of an export\n\n`wikianchor score --flag=value ...`\n\n{table(declared(ScoreOptions))}"
     text += "\n# Entities in documents\n\n`wikianchor detect --flag=value ... < documents.jsonl`\n\n"
     text += table(declared(DetectOptions))
     return text

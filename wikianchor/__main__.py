@@ -23,6 +23,7 @@ _PROGRAMS = {
     "papers": ("papers", "trainer.papers.options", "EVAL", "trainer.papers.tables"),
     "mteb": ("mteb", "mteb.options", "MTEB", "mteb.command"),
     "vectors": ("trainer", "trainer.entity_vectors.options", "TRAIN", "trainer.entity_vectors.initial_vectors"),
+    "score": ("score", "trainer.score.options", "TRAIN", "score.command"),
     "detect": ("trainer", "trainer.mboe.detect", "DATA", "trainer.mboe.detect"),
 }
 

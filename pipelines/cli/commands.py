@@ -199,6 +199,7 @@ TRAINER = {
     "train": "a dataset -> a model: EASE, SimCSE, SDJC, T5, M-BoE (needs the extra train)",
     "evaluate": "models -> their scores: STS, clustering, retrieval and more (needs the extras train and eval)",
     "papers": "the papers' tables (needs the extras train and eval)",
+    "score": "an export -> its cosines by a model; rows that agree with it, mined negatives (needs the extra train)",
     "vectors": "vectors of entities from files of wikipedia2vec and others, or from labels (needs the extra train)",
     "detect": "documents -> the entities that they may speak of, by a dataset of mentions",
     "mteb": "MewsC-16 -> its statistics and the scores of models by mteb (needs the extra mteb)",

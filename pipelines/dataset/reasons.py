@@ -54,6 +54,9 @@ REASONS = {
     "weak_anchor": "the link is in brackets or one of many, or the sentence is an entry of a list",
     "no_negative_text": "too few of its hard negatives have such a text",
     "equal_negative": "too few of its hard negatives have a text that is no positive",
+    "weak_positive": "its positive is far from the anchor by the model",
+    "inconsistent": "too many other positives are nearer to the anchor by the model",
+    "few_negatives": "too few negatives are far enough from the anchor by the model, or of its type",
 }
 
 _OF_SOURCE = {
@@ -102,6 +105,9 @@ FLAGS: Mapping[str, Mapping[str, str]] = {
         "equal_negative": "--negatives",
         "near_duplicate": "--near_duplicates",
         "over_cap": "--max_per_positive",
+        "weak_positive": "--positive_cosine",
+        "inconsistent": "--consistency",
+        "few_negatives": "--negatives",
     },
     "mentions": {"section_link": "--section_links", "too_long": "--max_length"},
     "mewsc16": {"no_topic": "--topics", "small_class": "--min_pages"},

@@ -41,6 +41,7 @@ MODULES = {
     "entities": "wikianchor.trainer.entity_vectors.initial_vectors",
     "papers": "wikianchor.trainer.papers.tables",
     "detect": "wikianchor.trainer.mboe.detect",
+    "score": "wikianchor.score.command",
 }
 
 # A command line, and below it the exit status and the line that is printed; "..." stands for any text. A package that
@@ -371,7 +372,7 @@ trainer ease --data=out --new=tiny --output=new
 trainer ease --data=nowhere --new=tiny --output=new
   1 nowhere/manifest.json: not there, so this is no finished dataset: wikianchor build makes one
 trainer ease --data=out/entities --new=tiny --output=new
-  1 out/entities: a dataset of entities: the trainer reads pairs here
+  1 out/entities: a dataset of entities: the trainer reads pairs, export here
 trainer ease --data=out/pairs --model=/nowhere --output=new
   1 /nowhere: no such directory: name the directory of a model
 trainer ease --data=out/pairs --model=models/toy --output=new
@@ -442,6 +443,16 @@ papers tables sdjc --evaluation=empty --data=new --output=new
   2 --model is missing
 detect --mentions=nowhere
   1 nowhere/manifest.json: not there, so this is no finished dataset: wikianchor mentions makes one
+score --data=nowhere --model=models/toy/model --output=new
+  1 --data=nowhere: no such directory
+score --data=corpus --model=models/toy/model --output=new
+  1 --data=corpus holds the dataset 'corpus', not 'export'
+score --data=corpus/ --model=models/toy/model --output=corpus
+  2 --output=corpus is --data: name another directory
+score --data=corpus --output=new
+  2 the following arguments are required: --model: see --help
+score --data=corpus --model=models/toy/model --output=new --rows_kept=2
+  2 --rows_kept=2.0: must be between 0 and 1
 detect --mention=out/mentions
   2 unknown flag --mention=out/mentions: did you mean --mentions?
 detect --language=en

@@ -5,7 +5,8 @@
     negatives   optional: names of entities that it is not about; a list, or in CSV names with | between
     language    optional: the language of the sentence, such as en: rows are mixed by it, and the model's card names it
 
-The rows are written once as a dataset of pairs, in the directory of caches, and read from there like any other.
+The rows are written once as a dataset of pairs, in the directory of caches, and read from there like any other. So are
+those of a dataset `export`: the anchors, with the items of positives and negatives as entities.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+import wikianchor.schemas.export
 import wikianchor.schemas.pairs
 from wikianchor.io.cache import open_cache
 from wikianchor.io.errors import InputError
+from wikianchor.io.manifests import MANIFEST
 from wikianchor.io.storage import checksum, exists, files_in, filesystem, is_local, matching, reading
 from wikianchor.trainer.data.records import lacks, read_records
-from wikianchor.trainer.data.shards import COLUMNS, PairDataset, open_pairs
+from wikianchor.trainer.data.shards import COLUMNS, PairDataset, list_shards, open_pairs, read_manifest, read_table
 
 VERSION = 1
 # `.arrow` is what `Dataset.save_to_disk` writes.
@@ -39,32 +42,51 @@ ROWS_PER_SHARD = 1 << 20
 NO_LANGUAGE = "unknown"
 _SCHEMA = pa.schema([wikianchor.schemas.pairs.SCHEMA.field(name) for name in COLUMNS])
 _ENTITIES = wikianchor.schemas.pairs.ENTITIES
+_VERSIONS = {"pairs": wikianchor.schemas.pairs.VERSION, "export": wikianchor.schemas.export.VERSION}
 _QID = re.compile(r"Q([1-9][0-9]*)")
 
 
 def open_rows(path: str, cache: str, needs_entities: bool) -> PairDataset:
-    """Open a dataset of pairs, or rows of one's own as one.
+    """Open a dataset of pairs, or an export or rows of one's own as one.
 
     Args:
-        path: directory of `pairs`; or files with commas between, a glob, or a directory of files.
+        path: directory of `pairs` or `export`; or files with commas between, a glob, or a directory of files.
         cache: directory of all caches.
         needs_entities: whether each row must have an entity.
 
     Raises:
         InputError: there is neither, a file is damaged, or a row has no text or no entity.
     """
-    if exists(f"{path.rstrip('/')}/manifest.json"):
-        return open_pairs(path)
-    files = list_files(path)
-    if not files:
-        # It says what is missing.
-        return open_pairs(path)
-    digests = [checksum(file, "sha256") for file in files]
+    path = path.rstrip("/")
+    manifest = read_manifest(path, _VERSIONS) if exists(f"{path}/{MANIFEST}") else {}
+    if manifest.get("dataset") == "export":
+        digests = [list_shards(path, manifest, config)[2] for config in ("export", "sources")]
+        rows = exported_rows(path, manifest)
+        origin = {name: manifest[name] for name in ("inputs", "made_with", "options")}
+    else:
+        files = [] if manifest else list_files(path)
+        if not files:
+            # Without a manifest, it says what is missing.
+            return open_pairs(path)
+        digests = [checksum(file, "sha256") for file in files]
+        rows = read_files(files, needs_entities)
+        origin = {"inputs": [], "own_rows": True}
     key = hashlib.sha256("\0".join((str(VERSION), str(needs_entities), *digests)).encode()).hexdigest()[:32]
-    directory = open_cache(
-        cache, f"rows-{key}", lambda directory: write_rows(read_files(files, needs_entities), directory)
-    )
+    directory = open_cache(cache, f"rows-{key}", lambda directory: write_rows(rows, directory, origin))
     return replace(open_pairs(directory), source=path)
+
+
+def exported_rows(path: str, manifest: dict[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the rows of a dataset `export`, each with its shard and number: the anchor, and items as names."""
+    texts, sources = (list_shards(path, manifest, config)[0] for config in ("export", "sources"))
+    for shard, origins in zip(texts, sources, strict=True):
+        anchors = read_table(shard, wikianchor.schemas.export.rows_schema(0), ["anchor"])["anchor"].to_pylist()
+        columns = ["entity_qid", "negative_qids", "wiki"]
+        of_rows = read_table(origins, wikianchor.schemas.export.SOURCES, columns).to_pylist()
+        for number, (anchor, source) in enumerate(zip(anchors, of_rows, strict=True)):
+            negatives = [f"Q{qid}" for qid in source["negative_qids"]]
+            row = {"text": anchor, "entity": f"Q{source['entity_qid']}", "negatives": negatives}
+            yield f"{shard} row {number}", {**row, "language": source["wiki"]}
 
 
 def list_files(path: str) -> list[str]:
@@ -129,12 +151,13 @@ def _entities(names: Mapping[str, int], counts: Counter[int]) -> pa.Table:
     return pa.table(columns, _ENTITIES)
 
 
-def write_rows(rows: Iterable[tuple[str, Mapping[str, Any]]], directory: str) -> None:
+def write_rows(rows: Iterable[tuple[str, Mapping[str, Any]]], directory: str, origin: Mapping[str, Any]) -> None:
     """Write rows as a dataset of pairs.
 
     Args:
         rows: where each is, for messages, and the row.
         directory: an empty local directory.
+        origin: what the manifest says of where they are from.
 
     Raises:
         InputError: there is no row, or negatives are no list.
@@ -180,8 +203,7 @@ def write_rows(rows: Iterable[tuple[str, Mapping[str, Any]]], directory: str) ->
         "dataset": "pairs",
         "schema_version": wikianchor.schemas.pairs.VERSION,
         "configs": {"pairs": _config(shards), "entities": _config([of_entities])},
-        "inputs": [],
-        "own_rows": True,
+        **origin,
     }
     Path(directory, "manifest.json").write_text(json.dumps(manifest), "utf-8")
 

@@ -24,6 +24,7 @@ ENTITY_COLUMNS = ("entity_id", "qid", "count", "label")
 ROWS_PER_BATCH = 65_536
 _COMMANDS = {
     "pairs": "wikianchor build",
+    "export": "wikianchor export",
     "entities": "wikianchor entities",
     "mentions": "wikianchor mentions",
     "interlanguage": "wikianchor interlanguage",

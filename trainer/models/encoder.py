@@ -58,6 +58,7 @@ class Encoder(nn.Module):
 
     Attributes:
         precision: precision of matrix products in `encode`: fp32, tf32 (on GPUs that have it) or bf16.
+        cuda_tokens: tokens that `encode` encodes at once on a GPU, or a batch if that is more.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class Encoder(nn.Module):
         self.max_length = max_length
         self.lower = lower
         self.precision = "fp32"
+        self.cuda_tokens = CUDA_TOKENS
 
     @classmethod
     def load(
@@ -218,7 +220,7 @@ class Encoder(nn.Module):
         while start < len(tokens):
             size = batch_size
             if device.type == "cuda":
-                size = max(size, CUDA_TOKENS // max(1, len(tokens[start])))
+                size = max(size, self.cuda_tokens // max(1, len(tokens[start])))
             ids, mask = pad(tokens[start : start + size], self.tokenizer.pad_token_id or 0)
             with gpu.matrix_precision(self.precision, device):
                 batch = self(ids.to(device), mask.to(device)).float()

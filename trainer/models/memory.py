@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from wikianchor.trainer.config import EncoderConfig, Optimiser
-from wikianchor.trainer.models.encoder import Encoder
+from wikianchor.trainer.models.encoder import CUDA_TOKENS, Encoder
 
 # Share of a card's memory for activations; weights, moments, the entity table, logits and fragments need the rest.
 SHARE = 0.5
@@ -61,3 +61,19 @@ def fitting(encoder: Encoder, config: EncoderConfig, views: int, memory: float) 
         bytes_of_token *= 2
     sentences = memory / (bytes_of_token * config.max_length * views)
     return 1 << max(3, int(sentences).bit_length() - 1)
+
+
+def tokens_at_once(encoder: Encoder, memory: int) -> int:
+    """Return the number of tokens to encode at once on a GPU without gradients: `CUDA_TOKENS`, fewer on small cards.
+
+    Of a token one layer at a time is in memory: about 12 numbers of the model's width and 2 of the inner width.
+
+    Args:
+        encoder: the model.
+        memory: bytes of the card.
+    """
+    shape: Any = encoder.backbone.config
+    width = shape.hidden_size
+    bytes_of_token = 4 * (12 * width + 2 * getattr(shape, "intermediate_size", 4 * width))
+    free = SHARE * (memory - 4 * sum(weight.numel() for weight in encoder.parameters()))
+    return max(1, min(CUDA_TOKENS, int(free / bytes_of_token)))

@@ -166,6 +166,9 @@ def _export(dataset: Dataset) -> Iterator[str | Counts]:
         )
         lead = f"{wiki}: {rows.get('kept', 0):,} rows of {rows.get('seen', 0):,} pairs; else"
         yield ledger(f"Pairs of {wiki}", lead, "export", rows)
+    for when, cosines in dataset.ledger.get("cosines", {}).items():
+        means = f"means of {cosines['positive']:.3f} (positive) and {cosines['negative']:.3f} (negatives)"
+        yield f"{when} scoring by {dataset.manifest['scored']['model']}: {cosines['rows']:,} rows, cosines with {means}"
 
 
 def _corpus(dataset: Dataset) -> Iterator[str | Counts]:

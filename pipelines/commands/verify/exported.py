@@ -136,7 +136,7 @@ def compare_texts(
         of_one_page = {anchor.kind, positive.kind} <= {*PAGE_TEXTS} and positive[-2:] == anchor[-2:]
         if page and of_one_page and not page.are_together(anchor, positive):
             problems.append(f"{where}: anchor and positive do not belong together: {row['anchor']!r:.300}")
-        if len(set(row.values())) < len(row):
+        if len({text.text for text in texts}) < len(texts):
             problems.append(f"{where}: two of its texts are the same: {row['anchor']!r:.300}")
     return len(of_rows), problems
 

@@ -44,7 +44,7 @@ def schema_of(dataset: Dataset, config: str) -> pa.Schema | None:
     """Return the schema of a config, or None where this version does not know it."""
     name, config = dataset.name, split_of(config)[0]
     if (name, config) == ("export", "export"):
-        return export.rows_schema(int(dataset.options["negatives"]))
+        return export.rows_schema(int(dataset.options["negatives"]), scored="scored" in dataset.manifest)
     if name == "pairs" and config != "entities" and RELEASE in dataset.manifest:
         return pairs.PUBLISHED
     return _schemas().get(f"{name}.{config}") or _schemas().get(config) or _schemas().get(name)
@@ -307,12 +307,19 @@ def _pairs(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterat
 def _texts(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
     tally["texts",] += batch.num_rows
     # As `export` compares texts: without case and white space.
-    keys = [text_keys(column) for column in batch.columns]
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+    texts = {name: batch[name] for name in batch.schema.names if name != export.SCORES.name}
+    keys = [text_keys(column) for column in texts.values()]
+    for name, column in texts.items():
         yield f"{name} is empty", _numpy(pc.equal(column, ""))
     yield "the positive is the anchor", keys[0] == keys[1]
     for number, key in enumerate(keys[2:], 1):
         yield f"negative_{number} is another text of its row", np.any([key == other for other in keys[: number + 1]], 0)
+    if len(texts) < batch.num_columns:
+        scores = batch[export.SCORES.name]
+        yield "it has another number of scores than of other texts", _lengths(scores) != len(texts) - 1
+        # Vectors are rounded to 16 bits.
+        is_cosine = np.abs(scores.flatten().to_numpy()) <= 1.01
+        yield "a score is no cosine", _per_row(~is_cosine, _rows_of(scores), batch.num_rows)
 
 
 def _origins(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
