@@ -153,6 +153,12 @@ def test_stages_of_other_datasets() -> None:
     assert command.command_of(documents, files, "out") == [
         *("documents", "--sentences=out/sentences", "--entities=out/entities", "--output=out/documents"),
     ]
+    inputs = [{"dataset": name} for name in ("sentences", "sentences", "entities", "mentions")]
+    pairs = {"dataset": "pairs", "inputs": inputs, "options": {"exclude_types": [], "min_links": 10}}
+    assert command.command_of(pairs, files, "out") == [
+        *("pairs", "--sentences=out/sentences", "--entities=out/entities", "--mentions=out/mentions"),
+        *("--output=out/pairs", "--exclude_types=none"),
+    ]
     corpus = {
         "dataset": "corpus",
         "inputs": [{"path": "clinic.txt"}, {"dataset": "sentences", "wiki": "jawiki"}],

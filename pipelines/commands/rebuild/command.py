@@ -139,7 +139,8 @@ def command_of(stage: Mapping[str, Any], files: Mapping[str, str], output: str) 
         value = _value(option, options, files) if option.name in options else None
         default = list(option.default) if isinstance(option.default, tuple) else option.default
         if value is not None and value != default:
-            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            # An empty list in place of a default is written `none`.
+            text = (",".join(map(str, value)) or "none") if isinstance(value, list) else str(value)
             command.append(option.written(value) if isinstance(value, bool) else f"--{option.flag}={text}")
     return command
 
