@@ -10,10 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wikianchor.pipelines.arrays.spill import Rows, Spill, rows_of
-from wikianchor.pipelines.arrays.tables import changes, map_tables, open_tables, read_table, save_pieces, save_tables
+from wikianchor.pipelines.arrays.tables import (
+    changes,
+    find,
+    map_tables,
+    open_tables,
+    read_table,
+    save_pieces,
+    save_tables,
+)
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
-from wikianchor.pipelines.pairs.entity_table import EntityIds
 from wikianchor.pipelines.pairs.named_entities import EntityNames, NameSearch, name_keys
 from wikianchor.pipelines.pairs.words import WordFinder
 from wikianchor.pipelines.text.prose import holds_no_spaces
@@ -72,13 +79,15 @@ class NameSources(NamedTuple):
     Attributes:
         wiki: database name.
         language: its language.
-        titles: directory of the dataset with its `titles`.
+        titles: directory of the dataset with its `titles`, for redirects.
+        entities: directory of the dataset with `sitelinks`.
         mentions: shards of the config `candidates` of `mentions`.
     """
 
     wiki: str
     language: str
     titles: str
+    entities: str
     mentions: tuple[str, ...]
 
 
@@ -110,37 +119,41 @@ def build_names(
     finder = WordFinder(unspaced)
     of_languages = map_tables(table.labels)
     rows = [of_languages[language] for language in of_languages if is_name_in(language, sources.language)]
-    ids = EntityIds(table.path)
-    for shard in shards_of(sources.titles, "titles"):
-        rows += [_rows(*named, finder) for named in _titles(shard, TitleIndex(indexes[sources.wiki].path), ids)]
-    for shard in sources.mentions:
-        for batch in read_batches(shard, ["wiki", "surface", "qid"], only=("wiki", sources.wiki)):
-            batch = batch.filter(pc.equal(batch.column("wiki"), sources.wiki))
-            entities = ids.of(batch.column("qid").to_numpy()).astype(np.int64)
-            rows.append(_rows(batch.column("surface"), entities, finder))
+    qids, ids = (read_table(table.path, name) for name in ("sorted_qids", "sorted_ids"))
+    for texts, items in _names(sources, TitleIndex(indexes[sources.wiki].path)):
+        index = find(qids, items)
+        known = index >= 0
+        # Without a qualifier: "Mercury" for "Mercury (planet)".
+        names_of_entities = pc.replace_substring_regex(texts.filter(pa.array(known)), r"^(.+?) ?\([^()]*\)$", r"\1")
+        rows.append(_rows(names_of_entities, ids[index[known]].astype(np.int64), finder))
     names = np.concatenate([np.zeros(0, NAME), *rows])
     names = names[np.lexsort((names["last"], names["first"], names["entity"]))]
     names = names[changes(names["entity"], names["first"], names["last"])]
-    starts = np.searchsorted(names["entity"], np.arange(len(read_table(table.path, "qids")) + 1))
+    starts = np.searchsorted(names["entity"], np.arange(len(qids) + 1))
     tables = {"starts": starts, "keys": np.stack([names["first"], names["last"]], axis=1)}
     return NamesBuilt(sources.wiki, save_tables(work.scratch, f"names-{sources.wiki}", tables), unspaced)
 
 
-def _titles(shard: str, index: TitleIndex, ids: EntityIds) -> Iterator[tuple[pa.StringArray, Ints]]:
-    """Yield titles without the qualifier in brackets at their end, and the entity of each."""
-    items, codes = index.look_up(batch.column("title") for batch in read_batches(shard, ["title"]))
-    entities = np.where(codes == FINE, ids.of(items).astype(np.int64), -1)
-    for batch in read_batches(shard, ["title"]):
-        titles = batch.column("title")
-        of_batch, entities = entities[: len(titles)], entities[len(titles) :]
-        wanted = titles.filter(pa.array(of_batch >= 0))
-        yield pc.replace_substring_regex(wanted, r"^(.+?) ?\([^()]*\)$", r"\1"), of_batch[of_batch >= 0]
+def _names(sources: NameSources, index: TitleIndex) -> Iterator[tuple[pa.StringArray, Ints]]:
+    """Yield names, and the item of each: titles, redirects and mentions."""
+    named = [(shard, "title") for shard in shards_of(sources.entities, "sitelinks")]
+    for shard, column in (*named, *((shard, "surface") for shard in sources.mentions)):
+        for batch in read_batches(shard, ["wiki", "qid", column], only=("wiki", sources.wiki)):
+            names = batch.column(column)
+            batch = batch.filter(pc.and_(pc.equal(batch.column("wiki"), sources.wiki), names.is_valid()))
+            yield batch.column(column), batch.column("qid").to_numpy()
+    for shard in shards_of(sources.titles, "titles"):
+        batches = read_batches(shard, ["title", "redirect"])
+        redirects = pa.chunked_array(
+            [batch.column("title").filter(batch.column("redirect").is_valid()) for batch in batches], pa.string()
+        ).combine_chunks()
+        items, codes = index.look_up([redirects])
+        yield redirects, np.where(codes == FINE, items, 0)
 
 
 def _rows(names: pa.StringArray, entities: Ints, finder: WordFinder) -> Rows:
-    """Return names as of NAME; entities below 0 are none."""
-    known = entities >= 0
-    texts, entities = names.filter(pa.array(known)).to_pylist(), entities[known]
+    """Return names as of NAME."""
+    texts = names.to_pylist()
     # Outside ASCII, a page may write the first letter of a name in the other case.
     foreign = [index for index, text in enumerate(texts) if not text[:1].isascii()]
     texts += [texts[index][0].swapcase() + texts[index][1:] for index in foreign]

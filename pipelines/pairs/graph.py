@@ -149,7 +149,9 @@ def build(
 
     names: Any = {}
     if choices.negatives and not choices.named_negatives:
-        built_names = pipeline | "Build names" >> BuildNames(name_sources(config, sentences), indexes, table, work)
+        built_names = pipeline | "Build names" >> BuildNames(
+            name_sources(config, sentences, entities), indexes, table, work
+        )
         names = as_dict(built_names, "Names by wiki", attrgetter("wiki"))
     look_ups = LookUps(indexes, links, table, names)
     limits: Any = None
@@ -178,14 +180,20 @@ def name_languages(config: PairsOptions, sentences: Sequence[Dataset], entities:
     return tuple(name for name in languages if any(is_name_in(name, language) for language in of_wikis))
 
 
-def name_sources(config: PairsOptions, sentences: Sequence[Dataset]) -> list[NameSources]:
+def name_sources(config: PairsOptions, sentences: Sequence[Dataset], entities: Dataset) -> list[NameSources]:
     """Return where the names of entities in each wiki are from, beside their labels."""
     from wikianchor.pipelines.pairs.entity_names import NameSources
 
     mentions = open_mentions(config.name_mentions)
     shards = tuple(path for dataset in mentions for path in dataset.shards("candidates"))
     return [
-        NameSources(wiki_of(dataset), dataset.manifest["options"]["language"], dataset.directory, shards)
+        NameSources(
+            wiki=wiki_of(dataset),
+            language=dataset.manifest["options"]["language"],
+            titles=dataset.directory,
+            entities=entities.directory,
+            mentions=shards,
+        )
         for dataset in sorted(sentences, key=wiki_of)
     ]
 

@@ -70,7 +70,7 @@ class Steps:
         self.table: TableBuilt = build_table(table_task, counted)
         self.names = {
             wiki: build_names(
-                NameSources(wiki, wiki.removesuffix("wiki"), str(tmp_path / wiki), ()),
+                NameSources(wiki, wiki.removesuffix("wiki"), str(tmp_path / wiki), entities.directory, ()),
                 self.indexes,
                 self.table,
                 self.work,
