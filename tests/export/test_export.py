@@ -45,7 +45,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     ]
     sentences = [write_sentences(place / wiki, wiki, pages) for wiki, (pages, _) in wikis.items()]
     entities = write_entities(place / "entities", WIKIS, items, labels=("en", "ja"), texts=TEXTS)
-    run_pairs(sentences, entities, place / "pairs", rows_per_shard=200, negatives=3)
+    run_pairs(sentences, entities, place / "pairs", rows_per_shard=200, negatives=3, max_repeats=0)
     return place / "pairs", entities
 
 
