@@ -22,8 +22,15 @@ def made(dataset: Dataset) -> str:
     """Return the line with the rows, the size and the directory of a dataset."""
     # The main config comes first; rows of the ledger are not counted.
     names = sorted(dataset.configs.keys() - {"ledger"}, key=lambda name: (name != dataset.name, name))
-    rows = ", ".join(f"{dataset.rows(name):,} {name}" for name in names)
+    rows = ", ".join(f"{dataset.rows(name):,} {name}{_mean_size(dataset, name)}" for name in names)
     return f"{rows} in {_extent([dataset])}: {dataset.directory}"
+
+
+def _mean_size(dataset: Dataset, config: str) -> str:
+    """Return the bytes that a document takes; "" for a config of other rows."""
+    if config != "documents":
+        return ""
+    return f" of {sum(shard['bytes'] for shard in dataset.configs[config]['shards']) // dataset.rows(config):,} bytes"
 
 
 def made_together(datasets: Sequence[Dataset], directory: str) -> str:

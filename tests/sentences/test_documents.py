@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -119,7 +120,9 @@ def write(directory: Path) -> Path:
 def test_a_row_is_an_article(engine: str, tmp_path: Path, wikianchor: Run) -> None:
     dump = write(tmp_path / "dumps")
     run = ("sentences", f"--dumps={dump}", f"--output={tmp_path}/out", f"--engine={engine}", "--documents")
-    assert wikianchor(*run).status == 0
+    ended = wikianchor(*run)
+    assert ended.status == 0
+    assert re.search(r", 3 documents of [\d,]+ bytes, ", ended.output)
     rows = _open(tmp_path / "out")
     assert [row["title"] for row in rows] == ["A & B", "Many", "None"]
     first = rows[0]
