@@ -20,7 +20,9 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pages, items = small_wiki()
     sentences = write_sentences(directory / "sentences", "enwiki", pages)
     entities = write_entities(directory / "entities", ["enwiki"], items)
-    run_pairs([sentences], entities, directory / "pairs", rows_per_shard=80, negatives=3)
+    run_pairs(
+        [sentences], entities, directory / "pairs", rows_per_shard=80, negatives=3, max_repeats=0, named_negatives=True
+    )
     export(directory, "mention", max_per_positive=0)
     return directory
 
