@@ -9,6 +9,7 @@ LANGUAGES = ("same", "other", "any")
 KINDS = {
     "lead": ("sentence", "lead", "lead"),
     "title-lead": ("title", "lead", "lead"),
+    "section": ("heading", "passage", "passage"),
     "neighbour": ("adjacent", "next", "next"),
     "cross-lingual-lead": ("lead", "lead", "lead"),
     "mention": ("sentence", "sentence", "sentence"),

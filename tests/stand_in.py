@@ -22,6 +22,7 @@ from wikianchor.pipelines.dataset.reader import open_datasets, read_batches
 from wikianchor.pipelines.dataset.workspace import UNFINISHED, Workspace, workspace_of
 from wikianchor.pipelines.pairs import graph as pairs
 from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
+from wikianchor.schemas import documents as documents_schema
 from wikianchor.schemas import entities as entities_schema
 from wikianchor.schemas import sentences as sentences_schema
 from wikianchor.schemas import titles as titles_schema
@@ -151,8 +152,10 @@ def work_of(directory: Path | str) -> Workspace:
     return workspace_of(str(directory), "test", "files")
 
 
-def write_sentences(directory: Path, wiki: str, pages: Sequence[Page], shards: int = 1) -> Path:
-    """Write `sentences` and `titles` of a wiki, cut into shards at pages."""
+def write_sentences(
+    directory: Path, wiki: str, pages: Sequence[Page], shards: int = 1, documents: Sequence[dict[str, Any]] = ()
+) -> Path:
+    """Write `sentences` and `titles` of a wiki, cut into shards at pages, and rows of `documents` if there are any."""
     pages = [Page(**{**page.__dict__, "page_id": page.page_id or position}) for position, page in enumerate(pages, 1)]
     size = -(-len(pages) // shards)
     cuts = [pages[first : first + size] for first in range(0, len(pages), size)]
@@ -164,6 +167,7 @@ def write_sentences(directory: Path, wiki: str, pages: Sequence[Page], shards: i
             "sentences": (sentences_schema.SCHEMA, [sentence_rows(wiki, cut) for cut in cuts]),
             "fragments": (sentences_schema.FRAGMENTS, [fragment_rows(wiki, cut) for cut in cuts]),
             "titles": (titles_schema.SCHEMA, [title_rows(wiki, cut) for cut in cuts]),
+            **({"documents": (documents_schema.SCHEMA, [list(documents)])} if documents else {}),
         },
     )
 

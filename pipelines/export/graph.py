@@ -28,7 +28,7 @@ from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import export_seconds
 from wikianchor.pipelines.engine.stage import Stage, commit_dataset, run_stage
 from wikianchor.pipelines.export.options import ExportOptions
-from wikianchor.pipelines.export.texts import COLUMNS, OF_PAGES, PAGE_TEXTS, SENTENCE
+from wikianchor.pipelines.export.texts import COLUMNS, OF_DOCUMENTS, OF_PAGES, PAGE_TEXTS, SENTENCE
 from wikianchor.pipelines.wikimedia.languages import language_of_wiki
 from wikianchor.schemas import entities as entities_schema
 from wikianchor.schemas import export as schema
@@ -46,7 +46,7 @@ def run(config: ExportOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     """
     pairs = _open_one(config.pairs, "pairs", pairs_schema.VERSION)
     sources = _sources(config, pairs)
-    _check(config, pairs, sources.entities)
+    _check(config, pairs, sources)
     inputs = input_records([pairs, *sources.sentences, *filter(None, [sources.entities])])
     options = recorded(config) | {"negatives": negatives_of(config, pairs)}
     graph = partial(build, config=config, pairs=pairs, sources=sources)
@@ -126,7 +126,8 @@ def wikis_of(pairs: Dataset) -> list[str]:
     return sorted(pairs.manifest["ledger"]["links"])
 
 
-def _check(config: ExportOptions, pairs: Dataset, entities: Dataset | None) -> None:
+def _check(config: ExportOptions, pairs: Dataset, sources: Sources) -> None:
+    entities = sources.entities
     known = int(pairs.manifest["options"]["negatives"])
     if (config.negatives or 0) > known:
         raise UsageError(
@@ -147,6 +148,11 @@ def _check(config: ExportOptions, pairs: Dataset, entities: Dataset | None) -> N
         raise InputError(
             f"--entities={config.entities} has no {missing[0]}: build it again with --texts=labels,{missing[0]}"
         )
+    for dataset in sources.sentences if config.positive in OF_DOCUMENTS else ():
+        if "documents" not in dataset.configs:
+            raise InputError(
+                f"--kind={config.kind} needs documents: {dataset.directory}: build it again with --documents"
+            )
     languages = {language_of_wiki(wiki) for wiki in wikis_of(pairs)}
     if config.language == "other" and set(OF_PAGES).intersection(texts_of(config, pairs)) and len(languages) < 2:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""The texts of each entity's own page, for `text_index`: its lead, its title, its first sentence, adjacent sentences.
+"""The texts of each entity's own page, for `text_index`: lead, title, first sentence, adjacent sentences, passages.
 
 A lead is the first sentences of a page. It is left out where it does not say what the page is about: where the first
 sentence has no part of the page's title, such as "It is a part of"; and where the page's first sentence lost words to a
@@ -7,6 +7,7 @@ template and the first one kept does not begin with the title, but for an articl
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, pairwise
 from operator import itemgetter
@@ -21,17 +22,19 @@ from wikianchor.pipelines.arrays.tables import find, open_tables
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.export.steps import ExportTask
 from wikianchor.pipelines.export.text_index import TEXT_ROW
-from wikianchor.pipelines.export.texts import ADJACENT, FIRST, NEXT, TITLE
+from wikianchor.pipelines.export.texts import ADJACENT, FIRST, HEADING, NEXT, OF_DOCUMENTS, TITLE
+from wikianchor.pipelines.text.prose import MISSING
 from wikianchor.pipelines.titles.title_index import TitleIndex
 
 _PART = 4
 # Characters of a longest article, with the space after it, that may precede a title.
 _ARTICLE = 5
+_DOCUMENT_COLUMNS = ("page_id", "rev_id", "title", "sections", "blocks", "text", "sentences")
 _COLUMNS = ("page_id", "rev_id", "title", "region", "sentence_index", "text")
 
 
 class SentenceShard(NamedTuple):
-    """A shard of `sentences`, with its number among all of them, and its wiki."""
+    """A shard of a config of `sentences`, with its number among all of them, and its wiki."""
 
     order: int
     wiki: str
@@ -53,9 +56,9 @@ class Lead(NamedTuple):
     text: str
 
 
-def list_sentence_shards(datasets: Sequence[tuple[str, str]]) -> Iterator[SentenceShard]:
-    """Yield the shards of all datasets of sentences, given as (wiki, directory)."""
-    shards = [(wiki, path) for wiki, directory in datasets for path in shards_of(directory, "sentences")]
+def list_sentence_shards(datasets: Sequence[tuple[str, str]], config: str) -> Iterator[SentenceShard]:
+    """Yield the shards of a config of all datasets of sentences, given as (wiki, directory)."""
+    shards = [(wiki, path) for wiki, directory in datasets for path in shards_of(directory, config)]
     for order, (wiki, path) in enumerate(shards):
         yield SentenceShard(order, wiki, path)
 
@@ -139,18 +142,15 @@ def read_page_texts(
         items: path of the table of `index_items`.
         indexes: the title index of each wiki, an `IndexBuilt` of `titles.steps`, whose module imports Beam.
     """
-    regions = ("lead", "body") if kind in (ADJACENT, NEXT) else ("lead",)
     pages: list[tuple[str, int, int]] = []
     numbers: list[list[int]] = []
     texts: list[str] = []
     wiki = task.wikis.index(shard.wiki)
-    for page_id, group in groupby(sentences_of(shard.path, regions), itemgetter("page_id")):
-        sentences = list(group)
-        of_page = texts_of_page(kind, sentences, task.lead_sentences)
+    for page, of_page in pages_with_texts(shard.path, kind, task.lead_sentences):
         if len(of_page) > task.sentences:
-            hashes = mix(task.seed, wiki, page_id, np.array([number for number, _ in of_page]))
+            hashes = mix(task.seed, wiki, page["page_id"], np.array([number for number, _ in of_page]))
             of_page = [of_page[row] for row in np.sort(np.argsort(hashes)[: task.sentences])]
-        pages.append((sentences[0]["title"], page_id, sentences[0]["rev_id"]))
+        pages.append((page["title"], page["page_id"], page["rev_id"]))
         numbers.append([number for number, _ in of_page])
         texts += [text for _, text in of_page]
     titles, page_ids, rev_ids = zip(*pages, strict=True) if pages else ((), (), ())
@@ -177,7 +177,54 @@ def read_page_texts(
     return len(ids)
 
 
-def sentences_of(path: str, regions: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-    """Yield the sentences in some regions of each page in a shard."""
-    for batch in read_batches(path, _COLUMNS):
-        yield from batch.filter(pc.is_in(batch.column("region"), value_set=pa.array(regions))).to_pylist()
+def config_of(kind: str) -> str:
+    """Return the config of `sentences` that texts of a kind are read in."""
+    return "documents" if kind in OF_DOCUMENTS else "sentences"
+
+
+def pages_with_texts(path: str, kind: str, most: int) -> Iterator[tuple[Mapping[str, Any], list[tuple[int, str]]]]:
+    """Yield the pages in a shard, as a row of theirs, with their texts of a kind.
+
+    Args:
+        path: the shard, of the config `config_of(kind)`.
+        kind: the kind of text, of those of `PAGE_TEXTS`.
+        most: the largest number of sentences of a lead or a passage.
+    """
+    if kind in OF_DOCUMENTS:
+        for batch in read_batches(path, _DOCUMENT_COLUMNS):
+            yield from ((page, texts_of_document(kind, page, most)) for page in batch.to_pylist())
+        return
+    regions = pa.array(("lead", "body") if kind in (ADJACENT, NEXT) else ("lead",))
+    batches = read_batches(path, _COLUMNS)
+    rows = (row for batch in batches for row in batch.filter(pc.is_in(batch["region"], regions)).to_pylist())
+    for _, group in groupby(rows, itemgetter("page_id")):
+        sentences = list(group)
+        yield sentences[0], texts_of_page(kind, sentences, most)
+
+
+def texts_of_document(kind: str, page: Mapping[str, Any], most: int) -> list[tuple[int, str]]:
+    """Return the headings or the passages of a page, each with the number of its section.
+
+    A heading stands with those above it and the title of the page, since "History" alone is that of anything. A passage
+    is the first sentences of the section's first paragraph, no word of which is missing.
+
+    Args:
+        kind: HEADING or PASSAGE.
+        page: the row of the page in `documents`.
+        most: the largest number of sentences of a passage.
+    """
+    texts: list[tuple[int, str]] = []
+    path: list[Mapping[str, Any]] = []
+    paragraphs = {block["section"]: block for block in reversed(page["blocks"]) if block["kind"] == "paragraph"}
+    starts, ends = ([sentence[name] for sentence in page["sentences"]] for name in ("start", "end"))
+    for number, section in enumerate(page["sections"]):
+        path = [*(above for above in path if above["level"] < section["level"]), section]
+        if (block := paragraphs.get(number)) is None:
+            continue
+        first, last = bisect_left(starts, block["start"]), bisect_left(starts, block["end"])
+        end = ends[min(first + most, last) - 1] if first < last else block["start"]
+        passage = page["text"][block["start"] : end]
+        if passage and starts[first] == block["start"] and MISSING not in passage:
+            heading = " > ".join((page["title"], *(above["title"] for above in path)))
+            texts.append((number, heading if kind == HEADING else passage.replace("\n", " ")))
+    return texts

@@ -29,10 +29,11 @@ class ExportOptions(Seed, Entities, Sentences, Output):
         "lead",
         choices=tuple(KINDS),
         help="anchor and positive. lead: a sentence that links to an entity, and the lead of the entity's own page, "
-        "which is its first sentences. title-lead: title and lead of one page. neighbour: adjacent sentences of one "
-        "page. cross-lingual-lead: the leads of one item in two languages. mention: two sentences that link to one "
-        "entity, which need not say the same. first-sentence: the first sentence of a page, and the page's title. "
-        "label, description, alias: a sentence, and that of its entity in Wikidata",
+        "which is its first sentences. title-lead: title and lead of one page. section: the path of a heading, and the "
+        "passage below it, for which sentences need --documents. neighbour: adjacent sentences of one page. "
+        "cross-lingual-lead: the leads of one item in two languages. mention: two sentences that link to one entity, "
+        "which need not say the same. first-sentence: the first sentence of a page, and the page's title. label, "
+        "description, alias: a sentence, and that of its entity in Wikidata",
     )
     language: str = option(
         "",
@@ -44,7 +45,7 @@ class ExportOptions(Seed, Entities, Sentences, Output):
     negatives: int | None = option(
         None, metavar="K", help="negatives of each row; 0 for none", unset="as many as --pairs has", check=at_least(0)
     )
-    lead_sentences: int = option(2, help="sentences of a lead", check=at_least(1))
+    lead_sentences: int = option(2, help="sentences of a lead, or of a passage", check=at_least(1))
     max_per_positive: int = option(
         5, help="at most N rows have the same positive, chosen at random; 0: any number", check=at_least(0)
     )
@@ -55,8 +56,8 @@ class ExportOptions(Seed, Entities, Sentences, Output):
     )
     sentences_per_entity: int = option(
         16,
-        help="with mention, positives and negatives are drawn from N sampled sentences of an entity; with neighbour, "
-        "rows are from N sampled sentences of a page",
+        help="with mention, positives and negatives are drawn from N sampled sentences of an entity; with section and "
+        "neighbour, rows are from N sampled sections or sentences of a page",
         check=at_least(2),
     )
 
@@ -81,7 +82,7 @@ class ExportOptions(Seed, Entities, Sentences, Output):
         Raises:
             UsageError: it does not go with the kind.
         """
-        only = {"cross-lingual-lead": "other", "neighbour": "same"}.get(self.kind, "")
+        only = {"cross-lingual-lead": "other", "neighbour": "same", "section": "same"}.get(self.kind, "")
         if self.language and only and self.language != only:
             raise UsageError(f"--language={self.language}: rows of --kind={self.kind} have --language={only}")
         return replace(self, language=self.language or only or "same")

@@ -135,7 +135,9 @@ class IndexPageTexts(beam.PTransform):
     def expand(self, begin: Any) -> beam.PCollection[str]:
         items = begin | "Index items" >> IndexItems(self.task, self.pairs)
         datasets = [(titles.wiki, titles.sentences) for titles in self.wikis]
-        shards = begin | "List sentences" >> ListElements(leads.list_sentence_shards, datasets)
+        shards = begin | "List sentences" >> ListElements(
+            leads.list_sentence_shards, datasets, leads.config_of(self.kind)
+        )
         sides = (self.task, self.kind, beam.pvalue.AsSingleton(items), self.indexes)
         return shards | "Read" >> _Index(self.task, self.kind, leads.read_page_texts, sides, 0)
 

@@ -32,6 +32,12 @@ SENTENCES = (
     "Nobody knows why she chose {0} for her house.",
     "In {1} the trains were all {0} once.",
     "Under water, {0} is seen no longer.",
+    "Only {0} stones were found near the old mill of {1}.",
+    "She signed her letters in {0} ink.",
+    "A law of {1} forbids {0} on doors.",
+    "{0} apples taste sweet.",
+    "The river turned {0} after the storm, {1} reports.",
+    "Their team plays in {0} since it moved.",
 )
 
 
@@ -107,7 +113,7 @@ def test_by_default_a_sentence_and_the_leads_of_its_entity_and_of_the_negatives(
     assert max(Counter(row["positive"] for row, _ in rows).values()) == 5
     ledger = json.loads((tmp_path / "out" / "manifest.json").read_text())["ledger"]
     links = ledger["rows"]["enwiki"]
-    assert (links["no_positive_text"], links["seen"]) == (8, 40)
+    assert (links["no_positive_text"], links["seen"]) == (len(SENTENCES), len(SENTENCES) * len(COLOURS))
     assert links["kept"] == sum(source["wiki"] == "enwiki" for _, source in rows) >= 10
     assert ledger["entities"]["enwiki"] == {"seen": 5, "eligible": 4, "kept": 4}
 
@@ -158,7 +164,8 @@ def test_verify_compares_leads_with_their_pages(build: Path, tmp_path: Path) -> 
     directory = tmp_path / "build"
     shutil.copytree(build, directory)
     for kind in KINDS:
-        if kind not in OF_WIKIDATA:
+        # Sections have a test of theirs.
+        if kind not in (*OF_WIKIDATA, "section"):
             options = ExportOptions(pairs=f"{directory}/pairs", output=f"{directory}/{kind}", kind=kind)
             graph.run(options.completed(), [])
     datasets = find_datasets(str(directory))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import groupby, zip_longest
-from operator import itemgetter
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +16,9 @@ from wikianchor.pipelines.commands.verify.rows import schema_of
 from wikianchor.pipelines.dataset.inputs import fingerprint, wiki_of
 from wikianchor.pipelines.dataset.reader import Dataset, read_batches
 from wikianchor.pipelines.dataset.text_part_reader import read_text_batches
-from wikianchor.pipelines.export.leads import sentences_of, texts_of_page
+from wikianchor.pipelines.export.leads import config_of, pages_with_texts
 from wikianchor.pipelines.export.texts import COLUMNS, OF_PAGES, PAGE_TEXTS, SENTENCE
-from wikianchor.schemas.choices import KINDS, REGIONS
+from wikianchor.schemas.choices import KINDS
 
 
 class Text(NamedTuple):
@@ -51,7 +50,7 @@ class PageTexts(NamedTuple):
 
     page_id: int
     title: str
-    texts: Mapping[str, Mapping[int, str]]
+    texts: dict[str, Mapping[int, str]]
 
     def are_together(self, first: Text, second: Text) -> bool:
         """Return whether two texts have the same number."""
@@ -83,7 +82,7 @@ class Origins(NamedTuple):
             is_there = text.text in self.texts.get((text.kind, text.qid), ())
             return "" if is_there else f"no {text.kind} of Q{text.qid}"
         page = self.pages.get((text.wiki or "", text.page or 0))
-        if page is None or text.text not in page.texts[text.kind].values():
+        if page is None or text.text not in page.texts.get(text.kind, {}).values():
             return f"no {text.kind} text of {text.wiki} page {text.page}"
         wiki = str(text.wiki)
         qid = self.items.get((wiki, page.page_id), self.items.get((wiki, page.title)))
@@ -110,7 +109,7 @@ def compare_texts(
 
     Each sentence must be a row of `pairs` for the page and the item that `sources` names, a lead, title or adjacent
     sentence one of the item's page, another text one that its item has. Texts of one page must belong together, and no
-    negative may link to the entity of its row.
+    negative sentence may link to the entity of its row.
 
     Args:
         dataset: the dataset of `export`.
@@ -128,7 +127,8 @@ def compare_texts(
         for text in texts:
             if problem := origins.problem(text):
                 problems.append(f"{where}: {text.name} is {problem}: {text.text!r:.300}")
-            is_negative = text.qid != origin["entity_qid"]
+            # A lead may name other entities: it says what its own is.
+            is_negative = text.kind == SENTENCE and text.qid != origin["entity_qid"]
             if is_negative and any(qid == origin["entity_qid"] for _, _, qid in origins.pairs.get(text.text, ())):
                 problems.append(f"{where}: {text.name} links to Q{origin['entity_qid']} itself: {text.text!r:.300}")
         anchor, positive = texts[0], texts[1]
@@ -161,14 +161,12 @@ def _origins(texts: Sequence[Text], sources: Mapping[str, Sequence[Dataset]], le
     pages: dict[tuple[str, int], PageTexts] = {}
     for dataset in sources.get("sentences", ()) if wanted else ():
         wiki = wiki_of(dataset)
-        for path in dataset.shards("sentences"):
-            for page_id, group in groupby(sentences_of(path, REGIONS), itemgetter("page_id")):
-                if (wiki, page_id) in wanted:
-                    sentences = list(group)
-                    of_page = {
-                        kind: dict(texts_of_page(kind, sentences, lead_sentences)) for kind in kinds & {*PAGE_TEXTS}
-                    }
-                    pages[wiki, page_id] = PageTexts(page_id, sentences[0]["title"], of_page)
+        for kind in kinds & {*PAGE_TEXTS}:
+            for path in dataset.shards(config_of(kind)):
+                for page, texts_of_page in pages_with_texts(path, kind, lead_sentences):
+                    if (wiki, page["page_id"]) in wanted:
+                        of_page = PageTexts(page["page_id"], page["title"], {})
+                        pages.setdefault((wiki, page["page_id"]), of_page).texts[kind] = dict(texts_of_page)
     titles = {(wiki, page.title) for (wiki, _), page in pages.items()}
     items: dict[tuple[str, str | int], int] = {}
     for dataset in sources.get("entities", ()) if pages else ():
