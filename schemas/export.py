@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from wikianchor.schemas.fields import field, integers, list_of, schema, strings
 
-VERSION = "2.0"
+VERSION = "3.0"
 # sentence-transformers reads a column of this name as labels, which losses of distillation learn from.
 SCORES = field(
     "scores", list_of(pa.float32()), "Cosines of the anchor with the positive and with each negative, in their order."
