@@ -45,7 +45,6 @@ REASONS = {
     "text_in_other_split": "its sentence is in an earlier split too",
     "near_duplicate": "enough nearly equal sentences are in the dataset",
     "repeated_text": "enough sentences that differ in digits alone are in the dataset",
-    "number": "is a number in a table",
     "over_cap": "its entity has enough pairs, or its positive enough rows",
     "not_sampled": "was not sampled",
     "duplicate": "the same sentence is elsewhere in the dataset",

@@ -23,7 +23,7 @@ from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.export.steps import ExportTask
 from wikianchor.pipelines.export.text_index import TEXT_ROW
 from wikianchor.pipelines.export.texts import ADJACENT, FIRST, HEADING, NEXT, OF_DOCUMENTS, TITLE
-from wikianchor.pipelines.text.prose import MISSING
+from wikianchor.pipelines.text.writing import MISSING
 from wikianchor.pipelines.titles.title_index import TitleIndex
 
 _PART = 4

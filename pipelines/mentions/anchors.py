@@ -22,7 +22,7 @@ from wikianchor.pipelines.arrays.hashing import Hashes, mix_hashes
 from wikianchor.pipelines.arrays.tables import changes, find
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.mentions.page_rows import rows_by_page
-from wikianchor.pipelines.text.prose import MISSING
+from wikianchor.pipelines.text.writing import MISSING
 from wikianchor.pipelines.titles.counts import look_up_links
 from wikianchor.pipelines.titles.title_index import SECTION, Codes, Ints, TitleIndex
 from wikianchor.schemas.choices import FRAGMENT_REGIONS

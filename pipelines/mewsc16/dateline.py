@@ -19,8 +19,8 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from wikianchor.pipelines.mewsc16.editions import read_facts, rules_for, words_of
-from wikianchor.pipelines.text.prose import holds_no_spaces
 from wikianchor.pipelines.text.splitter import begins_sentences
+from wikianchor.pipelines.text.writing import holds_no_spaces
 
 # Without the article before a month: "d'abril".
 _WORD = re.compile(r"(?:\b[dD]['’](?=\w))?([^\s,،.;:()（）\[\]/・、=＝]+)")

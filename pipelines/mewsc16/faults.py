@@ -14,8 +14,8 @@ from collections.abc import Iterable
 
 from wikianchor.pipelines.mewsc16.editions import CATEGORY, language_names, read_facts, rules_for
 from wikianchor.pipelines.text.fragments import make_fragment_test, markup_offsets
-from wikianchor.pipelines.text.prose import holds_no_spaces
 from wikianchor.pipelines.text.splitter import make_splitter, sentence_opener
+from wikianchor.pipelines.text.writing import holds_no_spaces
 from wikianchor.pipelines.wikimedia.languages import language_facts
 
 REASONS = ("category_marker", "image_residue", "markup", "hole", "note", "glued", "cut", "caption")

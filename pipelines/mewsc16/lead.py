@@ -17,8 +17,9 @@ from wikianchor.pipelines.mewsc16.faults import FaultFinder
 from wikianchor.pipelines.mewsc16.lead_markup import INVISIBLE, LEAD_LOST, LeadMarkup, file_names, is_box
 from wikianchor.pipelines.mewsc16.template_calls import TemplateCall
 from wikianchor.pipelines.text.fragments import make_fragment_test
-from wikianchor.pipelines.text.prose import Sentence, holds_no_spaces, judged_sentences
+from wikianchor.pipelines.text.prose import Sentence, judged_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
+from wikianchor.pipelines.text.writing import holds_no_spaces
 from wikianchor.pipelines.wikimedia.extractors import make_extractor
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, FindTemplate

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from wikianchor.pipelines.mewsc16.template_calls import TemplateCall, outermost_calls
-from wikianchor.pipelines.text.prose import holds_no_spaces
+from wikianchor.pipelines.text.writing import holds_no_spaces
 
 # A line of its own, in the place of a template around the lead whose definition is not known.
 LEAD_LOST = "\ue000"

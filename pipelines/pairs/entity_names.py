@@ -23,7 +23,7 @@ from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.pairs.named_entities import EntityNames, NameSearch, name_keys
 from wikianchor.pipelines.pairs.words import WordFinder
-from wikianchor.pipelines.text.prose import holds_no_spaces
+from wikianchor.pipelines.text.writing import holds_no_spaces
 from wikianchor.pipelines.titles.steps import IndexBuilt
 from wikianchor.pipelines.titles.title_index import FINE, Ints, TitleIndex
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from wikianchor.pipelines.text.prose import MISSING, Sentence, aside_fragments
+from wikianchor.pipelines.text.prose import Sentence, aside_fragments
+from wikianchor.pipelines.text.writing import MISSING
 from wikianchor.pipelines.wikimedia.wikitext import Aside, Extract, Links, Structure
 from wikianchor.pipelines.wikimedia.wikitext.breaks import Break
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from wikianchor.pipelines.text.prose import MISSING, Sentence, sentence_outcomes
+from wikianchor.pipelines.text.prose import Sentence, sentence_outcomes
 from wikianchor.pipelines.text.splitter import make_splitter
+from wikianchor.pipelines.text.writing import MISSING
 from wikianchor.pipelines.wikimedia.extractors import make_extractor
 from wikianchor.pipelines.wikimedia.page_kinds import PageKinds
 from wikianchor.pipelines.wikimedia.site import Site

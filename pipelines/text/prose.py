@@ -18,6 +18,7 @@ from wikianchor.pipelines.text.fragments import (
 )
 from wikianchor.pipelines.text.splitter import Splitter
 from wikianchor.pipelines.text.template_losses import TEMPLATE
+from wikianchor.pipelines.text.writing import MISSING, holds_no_spaces
 from wikianchor.pipelines.wikimedia.wikitext import Aside, Extract
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED
 
@@ -44,7 +45,6 @@ _HOLE_PATTERNS = (
 )
 # A list item with fewer spaces is a name and a full stop.
 _LIST_ITEM_SPACES = 4
-_UNSPACED = frozenset({"bo", "dz", "gan", "hak", "ja", "km", "lo", "lzh", "my", "nan", "shn", "th", "wuu", "yue", "zh"})
 _MARKED = {PREFORMATTED: "preformatted", LIST: "list"}
 # Characters that may precede the first letter of a sentence.
 _OPENERS = "\"'«„“”‘(["
@@ -56,8 +56,6 @@ _cites = re.compile("|".join(_CITATIONS)).search
 
 # Stands for the words that a template shows, where only the rest of the sentence is looked at.
 _ANY_WORD = "word"
-# OBJECT REPLACEMENT CHARACTER: stands in fragments where words are missing.
-MISSING = "\ufffc"
 
 
 class Sentence(NamedTuple):
@@ -310,11 +308,6 @@ def back_matter(language: str) -> frozenset[str]:
     """Return the lower-case headings of sections that list works, notes and links (`data/back_matter.json`)."""
     headings: dict[str, list[str]] = package_json("pipelines.text", "back_matter.json")
     return frozenset(name for key in (language, language.split("-")[0]) for name in headings.get(key, ()))
-
-
-def holds_no_spaces(language: str) -> bool:
-    """Return whether a language is written without spaces between words."""
-    return language.split("-")[0] in _UNSPACED
 
 
 def _min_spaces(language: str) -> int:

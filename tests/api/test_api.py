@@ -14,7 +14,7 @@ from tests.dumps import export, item, json_dump, page
 from wikianchor.api import text as api_text
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.pipelines.cli.command_line import main
-from wikianchor.pipelines.text.prose import MISSING
+from wikianchor.pipelines.text.writing import MISSING
 
 DEMO = Path(__file__).parents[2] / "demo" / "dumps"
 # What the engine, the tables of sites and the splitter may import.

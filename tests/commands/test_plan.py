@@ -183,7 +183,11 @@ def test_a_sample_needs_less_disk(tmp_path: Path) -> None:
 # --- --config ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.toml")), ids=lambda path: path.stem)
+# That of MewsC-16 builds no pairs: `tests/commands/test_release.py` runs it.
+RECIPES = sorted({*(ROOT / "configs").glob("*.toml")} - {ROOT / "configs/release-mewsc16.toml"})
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_every_recipe_is_understood(path: Path, tmp_path: Path, wikianchor: Run) -> None:
     from wikianchor.io.config_file import tomllib
 
@@ -288,4 +292,4 @@ def test_every_stage_tells_all_of_its_work(
     for name, (done, total, _) in tasks_shown.items():
         assert name == "entities" or done == total, name
     assert "495 sentences, 779 links kept, 111 dropped" in tasks_shown["sentences enwiki"][2]
-    assert tasks_shown["pairs"][2] == "1,468 links, 1,068 kept"
+    assert tasks_shown["pairs"][2] == "1,468 links, 1,061 kept"

@@ -18,7 +18,7 @@ STAGES = (
     *("sentences", "templates", "entities", "pairs", "export", "mentions", "interlanguage", "mewsc16", "corpus"),
     "negatives",
 )
-READ_WIKITEXT = {"sentences", "templates", "mentions", "mewsc16"}
+READ_WIKITEXT = {"sentences", "templates", "mewsc16"}
 CODE = "\n\nADDED = True\n"
 # Modules that a stage loads through infrastructure alone, besides those of its digest.
 LOADED_BESIDE = {

@@ -154,7 +154,7 @@ def test_a_split_works_with_a_sample_and_a_cap(tmp_path: Path, inputs: tuple[lis
 
 
 def test_a_release_has_the_splits_of_each_language(split: Dataset, tmp_path: Path) -> None:
-    release = make_release(split, str(tmp_path / "release"), True, "https://example.org", "2026-01-01")
+    release = make_release(split, str(tmp_path / "release"), "https://example.org", "2026-01-01")
     files = files_of_splits(release.manifest)
     assert list(files) == ["pairs", "en", "entities", "ja"]
     assert files["ja"] == {

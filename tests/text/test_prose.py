@@ -2,8 +2,9 @@
 
 from collections import Counter
 
-from wikianchor.pipelines.text.prose import MISSING, Sentence, aside_fragments, page_sentences
+from wikianchor.pipelines.text.prose import Sentence, aside_fragments, page_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
+from wikianchor.pipelines.text.writing import MISSING
 from wikianchor.pipelines.wikimedia.site import site_for
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP

@@ -25,7 +25,8 @@ from wikianchor.io.output import printable_json
 from wikianchor.io.storage import open_file
 from wikianchor.pipelines.commands.extract.options import ExtractOptions
 from wikianchor.pipelines.text.page_text import TextReader
-from wikianchor.pipelines.text.prose import MISSING, Sentence
+from wikianchor.pipelines.text.prose import Sentence
+from wikianchor.pipelines.text.writing import MISSING
 from wikianchor.pipelines.wikimedia.choices import BUILTIN
 from wikianchor.pipelines.wikimedia.pages import CONTROLS, Page
 from wikianchor.pipelines.wikimedia.site import Site, fold_name, site_for
