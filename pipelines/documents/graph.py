@@ -70,11 +70,10 @@ def build(
     """Add the graph to a pipeline."""
     from wikianchor.pipelines.documents.steps import join_shard, list_shards
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep, as_dict
-    from wikianchor.pipelines.titles.steps import BuildIndex, WikiTitles
+    from wikianchor.pipelines.titles.steps import BuildIndex
 
     datasets = [(wiki_of(dataset), dataset.directory) for dataset in sorted(sentences, key=wiki_of)]
-    wikis = [WikiTitles(wiki, directory, entities.directory) for wiki, directory in datasets]
-    built = pipeline | "Build title indexes" >> BuildIndex(wikis, work)  # IndexBuilt
+    built = pipeline | "Build title indexes" >> BuildIndex(sentences, entities, work)  # IndexBuilt
     indexes = as_dict(built, "Indexes by wiki", attrgetter("wiki"))
     joined = (
         pipeline

@@ -171,21 +171,21 @@ def build(
     from wikianchor.pipelines.export.caps import Cap
     from wikianchor.pipelines.export.steps import Indexes, export_shard, find_keys, list_shards
     from wikianchor.pipelines.export.transforms import CapRows, FindLinks, IndexPageTexts, IndexSentences, IndexTexts
-    from wikianchor.pipelines.titles.steps import BuildIndex, WikiTitles
+    from wikianchor.pipelines.titles.steps import BuildIndex
 
     task = _task(config, work, pairs, sources.entities)
     shards = pipeline | "List pairs" >> ListElements(list_shards, pairs.directory, "pairs")  # InputShard
     titles: Any = None
+    directories = [(wiki_of(dataset), dataset.directory) for dataset in sources.sentences]
     if sources.sentences and sources.entities:
-        directory = sources.entities.directory
-        wikis = [WikiTitles(wiki_of(dataset), dataset.directory, directory) for dataset in sources.sentences]
-        titles = as_dict(pipeline | "Title indexes" >> BuildIndex(wikis, work), "By wiki", attrgetter("wiki"))
+        built = pipeline | "Title indexes" >> BuildIndex(sources.sentences, sources.entities, work)  # IndexBuilt
+        titles = as_dict(built, "By wiki", attrgetter("wiki"))
     paths: dict[str, Any] = {}
     for text in texts_of(config, pairs):
         if text == SENTENCE:
             built = shards | "Index sentences" >> IndexSentences(task)
         elif text in PAGE_TEXTS:
-            built = pipeline | f"Index {text}" >> IndexPageTexts(task, text, pairs.directory, wikis, titles)
+            built = pipeline | f"Index {text}" >> IndexPageTexts(task, text, pairs.directory, directories, titles)
         else:
             built = pipeline | f"Index {COLUMNS[text]}" >> IndexTexts(task, text, pairs.directory)
         paths[text] = beam.pvalue.AsSingleton(built)

@@ -15,7 +15,6 @@ from wikianchor.pipelines.export import leads, steps
 from wikianchor.pipelines.export.caps import Cap, cap_rows
 from wikianchor.pipelines.export.steps import ExportTask, InputShard
 from wikianchor.pipelines.export.text_index import BY_ENTITY, join_pieces, plan_ranges, write_piece
-from wikianchor.pipelines.titles.steps import WikiTitles
 
 
 @dataclass
@@ -122,21 +121,20 @@ class IndexPageTexts(beam.PTransform):
         task: how rows are made.
         kind: the kind of text.
         pairs: the directory of the dataset of pairs.
-        wikis: the datasets of sentences, and what their title indexes are made of.
+        sentences: each wiki with the directory of its sentences.
         indexes: side input, the title indexes by wiki.
     """
 
     task: ExportTask
     kind: str
     pairs: str
-    wikis: Sequence[WikiTitles]
+    sentences: Sequence[tuple[str, str]]
     indexes: Any
 
     def expand(self, begin: Any) -> beam.PCollection[str]:
         items = begin | "Index items" >> IndexItems(self.task, self.pairs)
-        datasets = [(titles.wiki, titles.sentences) for titles in self.wikis]
         shards = begin | "List sentences" >> ListElements(
-            leads.list_sentence_shards, datasets, leads.config_of(self.kind)
+            leads.list_sentence_shards, self.sentences, leads.config_of(self.kind)
         )
         sides = (self.task, self.kind, beam.pvalue.AsSingleton(items), self.indexes)
         return shards | "Read" >> _Index(self.task, self.kind, leads.read_page_texts, sides, 0)

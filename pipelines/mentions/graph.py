@@ -94,12 +94,11 @@ def build(
     from wikianchor.pipelines.engine.shuffle import Shuffle
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep, as_dict
     from wikianchor.pipelines.mentions import steps
-    from wikianchor.pipelines.titles.steps import BuildIndex, WikiTitles
+    from wikianchor.pipelines.titles.steps import BuildIndex
 
     datasets = [(wiki_of(dataset), dataset.directory) for dataset in sorted(sentences, key=wiki_of)]
-    wikis = [WikiTitles(wiki, directory, entities.directory) for wiki, directory in datasets]
 
-    built = pipeline | "Build title indexes" >> BuildIndex(wikis, work)  # IndexBuilt
+    built = pipeline | "Build title indexes" >> BuildIndex(sentences, entities, work)  # IndexBuilt
     indexes = as_dict(built, "Indexes by wiki", attrgetter("wiki"))
     find_meta_items = CallOnce(steps.find_meta_items, entities.directory, work, work=work, name="meta")
     meta = beam.pvalue.AsSingleton(pipeline | "Find meta items" >> find_meta_items)  # path

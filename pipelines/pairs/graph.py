@@ -132,15 +132,14 @@ def build(
     from wikianchor.pipelines.pairs.steps import LookUps
     from wikianchor.pipelines.pairs.table_steps import BuildTable, CountShard, list_sentence_shards
     from wikianchor.pipelines.pairs.transforms import BuildNames, FindCaps, FindSamples, ShufflePairs
-    from wikianchor.pipelines.titles.steps import BuildIndex, WikiTitles
+    from wikianchor.pipelines.titles.steps import BuildIndex
 
     table_task, decide_task = _tasks(config, work, entities, name_languages(config, sentences, entities))
     choices = config.choices
     check_task = _check_task(config, work)
     datasets = [(wiki_of(dataset), dataset.directory) for dataset in sorted(sentences, key=wiki_of)]
-    wikis = [WikiTitles(wiki, directory, entities.directory) for wiki, directory in datasets]
 
-    built = pipeline | "Build title indexes" >> BuildIndex(wikis, work)  # IndexBuilt
+    built = pipeline | "Build title indexes" >> BuildIndex(sentences, entities, work)  # IndexBuilt
     indexes = as_dict(built, "Indexes by wiki", attrgetter("wiki"))
     shards = pipeline | "List shards" >> ListElements(list_sentence_shards, datasets)  # SentenceShard
     counted = shards | "Count links" >> CountShard(indexes, choices.section_links, work)  # Counted

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 
 from wikianchor.pipelines.arrays.tables import save_tables
-from wikianchor.pipelines.dataset.reader import shards_of
+from wikianchor.pipelines.dataset.inputs import wiki_of
+from wikianchor.pipelines.dataset.reader import Dataset, shards_of
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.transforms import RunStep
 from wikianchor.pipelines.titles.row_groups import row_groups
@@ -60,16 +61,19 @@ class BuildIndex(beam.PTransform):
     """Build the title indexes of wikis.
 
     Attributes:
-        wikis: what each index is made of.
+        sentences: the datasets of sentences, one for each wiki.
+        entities: the dataset of entities.
         work: the workspace of the run.
     """
 
-    wikis: Sequence[WikiTitles]
+    sentences: Sequence[Dataset]
+    entities: Dataset
     work: Workspace
 
     def expand(self, begin: Any) -> beam.PCollection[IndexBuilt]:
+        directories = sorted((wiki_of(dataset), dataset.directory) for dataset in self.sentences)
         return (
             begin
-            | "List wikis" >> beam.Create(self.wikis)
+            | "List wikis" >> beam.Create([WikiTitles(*names, self.entities.directory) for names in directories])
             | "Build index" >> RunStep(build_index, self.work, "index", self.work, key=attrgetter("wiki"))
         )
