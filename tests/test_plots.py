@@ -5,6 +5,7 @@ import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,7 @@ def test_relevant_words(folder: Path) -> None:
 class Bags(dict[str, int]):
     """Stands in for a model: vectors that count words, nouns for more, no two alike."""
 
-    def encode(self, texts: list[str]) -> object:
+    def encode(self, texts: list[str]) -> Any:
         """Return vectors, (texts, 50)."""
         numpy = pytest.importorskip("numpy")
         bags = numpy.full((len(texts), 50), 1e-3)
@@ -74,7 +75,7 @@ def test_relevant_words_are_those_of_equation_2(folder: Path, monkeypatch: pytes
         return spacy.tokens.Doc(vocabulary, text.split(), pos=[KINDS[word] for word in text.split()])
 
     def sim(a: str, b: str) -> float:
-        x, y = bags.encode([a, b])  # type: ignore[misc]
+        x, y = bags.encode([a, b])
         return float(x @ y / numpy.linalg.norm(x) / numpy.linalg.norm(y))
 
     def by_hand(a: str, b: str) -> str:
@@ -91,9 +92,9 @@ def test_relevant_words_are_those_of_equation_2(folder: Path, monkeypatch: pytes
     pairs = [("cat runs", "dog runs"), ("big cat", "cat"), ("big dog runs", "big runs"), ("dog", "big dog cat")]
     lines = [f"{4 + number % 2}\t{first}\t{second}" for number, (first, second) in enumerate(pairs)]
     (folder / "JSTS-relevant.csv").write_text("\n".join([*lines, "3.9\tbig\tbig"]) + "\n")
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     exec(code("papers/sdjc.md", 'out/words.json", "w"'), names)
-    words = [str(word) for word in names["words"]]  # type: ignore[attr-defined]
+    words = [str(word) for word in names["words"]]
     assert words == [by_hand(*pair) for pair in pairs]
     kinds = [KINDS[word] for word in words]
     shares = json.loads((folder / "out/words.json").read_text())["JSTS"]
@@ -117,14 +118,14 @@ for line in sys.stdin:
     pairs = ["4\ta cat sleeps\tthe cat is asleep", "3\tone lost two\tlost lost lost four", "2\tlost\ta dog"]
     pairs += ["1\tthe same text\ta text", "0\tfive words are in this\tfive words are in this"]
     (folder / "sts-dev.csv").write_text("\n".join(pairs) + "\n")
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     exec(code("papers/sdjc.md", "def bleu1").replace('"python"', repr(sys.executable)), names)
     assert capsys.readouterr().out.splitlines() == ["all 5", "bleu-0 3", "bleu-0.1 2", "bleu-0.2 2", "bleu-0.3 2"]
     kept = (folder / "out/bleu-0.csv").read_text("utf-8").splitlines()
     assert [line.split("\t")[0] for line in kept] == ["4", "3", "0"]
     assert kept[0] == "4\tのa のcat のsleeps\tのthe のcat のis のasleep"
     bleu1 = names["bleu1"]
-    assert [bleu1("the cat", "the the the the"), bleu1("a b", "a b c d"), bleu1("a", "...")] == [0.25, 0.5, 0.0]  # type: ignore[operator]
+    assert [bleu1("the cat", "the the the the"), bleu1("a b", "a b c d"), bleu1("a", "...")] == [0.25, 0.5, 0.0]
 
 
 def test_cases_are_by_the_distance_from_the_gold_score(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +163,7 @@ class Encoder:
     def __init__(self, path: str) -> None:
         self.path = path
 
-    def encode(self, texts: list[str]) -> object:
+    def encode(self, texts: list[str]) -> Any:
         """Return vectors, (texts, 3)."""
         numpy = pytest.importorskip("numpy")
         return numpy.array([[len(text), number % 7, len(self.path)] for number, text in enumerate(texts)], "float32")

@@ -2,6 +2,7 @@
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,13 +28,13 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def export(directory: Path, kind: str, **options: object) -> Path:
+def export(directory: Path, kind: str, **options: Any) -> Path:
     """Export the pairs of a directory beside them."""
     config = ExportOptions(
         pairs=f"{directory}/pairs",
         output=f"{directory}/{kind}",
         kind=kind,
-        **{"near_duplicates": True, **options},  # type: ignore[arg-type]
+        **{"near_duplicates": True, **options},
     )
     graph.run(config.completed(), [])
     return directory / kind
