@@ -1,10 +1,10 @@
 """What two workers gain over one, beside what this machine allows.
 
-    WIKIANCHOR_DATA=data python benchmarks/scaling.py limits
+    WIKIANCHOR_DATA=data python benchmarks/scaling.py
 
-`limits`: what --workers=2 gains over --workers=1 in `sentences` (a multistream dump, and one bz2 stream), `pairs` and
-`mentions`, beside what this machine allows in the same minutes: two processes that only decompress the dump, and two
-copies of the stage on half of the input each, both 2 at most. "Start" is the same command on the sample. "Serial" are
+What --workers=2 gains over --workers=1 in `sentences` (a multistream dump, and one bz2 stream), and in `joins` (`pairs`
+and `mentions`), beside what this machine allows in the same minutes: two processes that only decompress the dump, and
+two copies of the stage on half of the input each, both 2 at most. "Start" is the same command on the sample. "Serial" are
 the seconds of steps that only one worker has, read from the status of the workers (`engine/worker_status.py`), by step;
 "waiting" those of other steps in which a worker has nothing to do. Speed-ups are less the start and the serial steps.
 """
@@ -35,24 +35,31 @@ from wikianchor.pipelines.engine.worker_status import WorkerStatus
 LOOK_SECONDS = 0.1
 
 
-def compare_limits(arguments: Namespace) -> None:
-    """Print what two workers gain, beside what the machine allows."""
+def compare_sentences(arguments: Namespace) -> None:
+    """Print what two workers gain in `sentences`, beside what the machine allows."""
     work, language = arguments.work, arguments.language
     rows: list[list[Any]] = []
     for packing, packed in {"multistream": slices.dump, "single": single_stream}.items():
         whole, half = (packed(work, language, arguments.megabytes / parts) for parts in (1, 2))
         inputs = [[f"--dumps={path}"] for path in (whole, half, slices.DEMO)]
         rows.append(limits_of(arguments, f"sentences, {packing}", "sentences", inputs, whole))
+    print_limits("sentences by two workers", rows, "Target: 95 % of decompressing.")
+
+
+def compare_joins(arguments: Namespace) -> None:
+    """Print what two workers gain in `pairs` and `mentions`, beside what the machine allows."""
+    work, language = arguments.work, arguments.language
     datasets = [many_sentences(work, language, arguments.links // parts) for parts in (1, 2)]
     tables = [*((path, entities(work, path)) for path in datasets), sample(work)]
     inputs = [[f"--sentences={sentences}", f"--entities={items}"] for sentences, items in tables]
-    rows += [limits_of(arguments, stage, stage, inputs) for stage in ("pairs", "mentions")]
+    rows = [limits_of(arguments, stage, stage, inputs) for stage in ("pairs", "mentions")]
+    print_limits("pairs and mentions by two workers", rows, "Target: 90 % of two copies.")
+
+
+def print_limits(title: str, rows: Sequence[Sequence[Any]], target: str) -> None:
+    """Print the table of `limits_of` rows, with the share of the limit that is asked."""
     head = ["job", "one worker, s", "two, s", "start, s", "serial, s", "waiting, s", "speed-up", "two copies"]
-    report(
-        "two workers and their limits",
-        f"{table([*head, 'decompressing', 'share of the limit, %', 'serial steps'], rows)}\n\n"
-        "Targets: 95 % of decompressing for `sentences`, 90 % of two copies for the others.",
-    )
+    report(title, f"{table([*head, 'decompressing', 'share of the limit, %', 'serial steps'], rows)}\n\n{target}")
 
 
 def single_stream(work: Path, language: str, megabytes: float) -> Path:
@@ -182,7 +189,7 @@ def gain_of_two(path: Path) -> float:
 if __name__ == "__main__":
     run_parts(
         __doc__,
-        {"limits": compare_limits},
+        {"sentences": compare_sentences, "joins": compare_joins},
         {
             "--language": ("en", "whose slices"),
             "--megabytes": (200.0, "XML of the dump"),
