@@ -4,9 +4,10 @@
 
 What --workers=2 gains over --workers=1 in `sentences` (a multistream dump, and one bz2 stream), and in `joins` (`pairs`
 and `mentions`), beside what this machine allows in the same minutes: two processes that only decompress the dump, and
-two copies of the stage on half of the input each, both 2 at most. "Start" is the same command on the sample. "Serial" are
-the seconds of steps that only one worker has, read from the status of the workers (`engine/worker_status.py`), by step;
-"waiting" those of other steps in which a worker has nothing to do. Speed-ups are less the start and the serial steps.
+two copies of the stage on half of the input each, both 2 at most. "Start" is the same command on the sample. "Serial"
+are the seconds of steps that only one worker has, read from the status of the workers (`engine/worker_status.py`), by
+step; "waiting" those of other steps in which a worker has nothing to do. Speed-ups are less the start and the serial
+steps.
 """
 
 import bz2
