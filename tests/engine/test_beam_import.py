@@ -30,3 +30,14 @@ def wait():
 print(min(wait() for _ in range(4)) < 0.02)
 """
     assert said(IMPORT + code) == "True"
+
+
+def test_a_side_input_is_weighed_without_a_look_at_other_modules() -> None:
+    code = """own_process(); import_beam()
+from apache_beam.runners.worker.statecache import get_deep_size
+class Watched:
+    __dict__ = property(lambda self: 1 / 0)
+sys.modules["watched"] = Watched()
+print(1000 < get_deep_size([bytes(1000)]) < 2000)
+"""
+    assert said(IMPORT + code) == "True"
