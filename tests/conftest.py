@@ -1,19 +1,25 @@
 """Fixtures for all tests: the folder of real dumps, and the command line."""
 
 import atexit
+import fcntl
+import gc
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from hypothesis import settings
 
+from tests import forked
 from tests.core_sources import core_sources
 from wikianchor.pipelines.cli.command_line import main
+from wikianchor.pipelines.engine.beam_import import import_beam, own_process, tune_beam
+from wikianchor.pipelines.engine.machine import raise_gc_threshold
 from wikianchor.pipelines.wikimedia.core import installed_core
 
 # Two workers of pytest with two threads each wait for one another most of the time on two cores, where the models here
@@ -32,6 +38,9 @@ if "WIKIANCHOR_CACHE" not in os.environ:
 if getattr(installed_core(), "sources", None) == core_sources():
     os.environ.setdefault("WIKIANCHOR_ANY_CORE", "1")
 
+# Beam as commands have it.
+own_process()
+
 # No test loses power; waiting for the disk would be most of the time of many of them.
 os.fsync = lambda descriptor: None
 
@@ -46,6 +55,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Whole files, so that what a file's tests share is made once."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the tests what a process of a command does not have either: searches for cycles among the objects of all
+    imported packages, waits at the end of each bundle, and that each worker loads Beam."""
+    raise_gc_threshold()
+    import_beam()
+    # Modules of tests may have imported it.
+    tune_beam()
+    forked.install()
+    gc.freeze()
 
 
 # A line of progress, which is not what a command has to say at its end.
@@ -74,6 +94,38 @@ def wikianchor(capfd: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
         return Ended(status, output, [line for line in lines if line not in progress], progress)
 
     return run
+
+
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """Return a directory that the first worker of pytest that needs it makes, and that all of them only read."""
+    base = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    with (base / f"{name}.lock").open("a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if lock.tell() == 0:
+            shutil.rmtree(base / name, ignore_errors=True)
+            (base / name).mkdir()
+            make(base / name)
+            lock.write("made")
+    return base / name
+
+
+DEMO = Path(__file__).parents[1] / "demo" / "dumps"
+
+
+@pytest.fixture(scope="session")
+def demo_build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `wikianchor build --min_links=2` makes of the demo's dumps, to be read only; what it prints is in the file
+    `printed` beside it."""
+
+    def build(directory: Path) -> None:
+        flags = [f"--dumps={DEMO}", f"--output={directory}/out/demo", "--min_links=2", "--workers=1"]
+        (directory / "out").mkdir()
+        with (directory / "out" / "printed").open("w") as printed, redirect_stdout(printed):
+            assert main(["build", *flags]) == 0
+
+    return made_once(tmp_path_factory, "demo_build", build) / "out" / "demo"
 
 
 @pytest.fixture(scope="session")

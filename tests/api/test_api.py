@@ -13,20 +13,11 @@ import wikianchor
 from tests.dumps import export, item, json_dump, page
 from wikianchor.api import text as api_text
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.text.writing import MISSING
 
 DEMO = Path(__file__).parents[2] / "demo" / "dumps"
 # What the engine, the tables of sites and the splitter may import.
 STANDARD = sys.stdlib_module_names
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `wikianchor build` makes of the demonstration's dumps."""
-    output = tmp_path_factory.mktemp("demo")
-    assert main(["build", f"--dumps={DEMO}", f"--output={output}", "--min_links=2", "--workers=1"]) == 0
-    return output
 
 
 def test_examples() -> None:
@@ -83,9 +74,9 @@ def test_text_is_the_same_without_any_package() -> None:
     assert shown[0][1] == shown[1][1]
 
 
-def test_the_home_page_and_the_readme_show_a_row(demo: Path) -> None:
+def test_the_home_page_and_the_readme_show_a_row(demo_build: Path) -> None:
     """Their example is a row of the demonstration, and its sentence is whole."""
-    dataset = wikianchor.open_dataset(f"{demo}/pairs")
+    dataset = wikianchor.open_dataset(f"{demo_build}/pairs")
     entities = {row["entity_id"]: row for row in dataset.to_arrow("entities").to_pylist()}
     root = DEMO.parents[1]
     home, readme = ((root / name).read_text("utf-8") for name in ("docs/index.md", "README.md"))
@@ -132,9 +123,9 @@ def test_offsets_of_pages(dump: Path) -> None:
     assert pages
 
 
-def test_sentences_are_those_of_the_pipeline(demo: Path) -> None:
+def test_sentences_are_those_of_the_pipeline(demo_build: Path) -> None:
     wiki = wikianchor.open_wiki(next(DEMO.glob("enwiki*.xml*")))
-    assert list(wiki.sentences()) == wikianchor.open_dataset(f"{demo}/sentences/enwiki").to_arrow().to_pylist()
+    assert list(wiki.sentences()) == wikianchor.open_dataset(f"{demo_build}/sentences/enwiki").to_arrow().to_pylist()
 
 
 def test_pages_of_other_namespaces(tmp_path: Path) -> None:
@@ -152,15 +143,15 @@ def test_items(tmp_path: Path) -> None:
         list(wikianchor.read_items(f"{tmp_path}/bad.json", ["enwiki"]))
 
 
-def test_datasets(demo: Path) -> None:
-    pairs = wikianchor.open_dataset(f"{demo}/pairs")
+def test_datasets(demo_build: Path) -> None:
+    pairs = wikianchor.open_dataset(f"{demo_build}/pairs")
     assert pairs.configs == ("pairs", "entities")
     assert repr(pairs).startswith("<pairs in ")
     stored = pairs.to_arrow()
     assert (
         len(stored)
         == pairs.rows()
-        == json.loads(Path(f"{demo}/pairs/manifest.json").read_text())["configs"]["pairs"]["rows"]
+        == json.loads(Path(f"{demo_build}/pairs/manifest.json").read_text())["configs"]["pairs"]["rows"]
     )
     entities = {row["entity_id"]: row for row in pairs.to_arrow("entities").to_pylist()}
     shown = pairs.to_arrow(columns=["text", "entity", "hard_negatives"])
@@ -173,11 +164,11 @@ def test_datasets(demo: Path) -> None:
     with pytest.raises(InputError, match="no table 'x': choose of pairs, entities"):
         pairs.rows("x")
     with pytest.raises(InputError, match="no finished dataset here"):
-        wikianchor.open_dataset(f"{demo}/nothing")
+        wikianchor.open_dataset(f"{demo_build}/nothing")
 
 
-def test_other_libraries(demo: Path) -> None:
-    pairs = wikianchor.open_dataset(f"{demo}/pairs")
+def test_other_libraries(demo_build: Path) -> None:
+    pairs = wikianchor.open_dataset(f"{demo_build}/pairs")
     columns = ["text", "entity"]
     pytest.importorskip("pandas", reason="NO PANDAS: pip install '.[dev]'")
     assert list(pairs.to_pandas(columns=columns)["text"]) == pairs.to_arrow().column("text").to_pylist()
@@ -187,11 +178,13 @@ def test_other_libraries(demo: Path) -> None:
     assert next(iter(pairs.to_datasets(streaming=True)))["text"] == pairs.to_arrow().column("text")[0].as_py()
 
 
-def test_training_and_evaluation(demo: Path, tmp_path: Path) -> None:
+def test_training_and_evaluation(demo_build: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="NO TORCH: pip install '.[train,eval]'")
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     options = {"new": "tiny", "max_steps": 2, "softmax_size": 8, "max_length": 16, "device": "cpu", "eval_steps": 0}
-    model = wikianchor.train("ease", data=f"{demo}/pairs", output=f"{tmp_path}/m", cache=f"{tmp_path}/c", **options)
+    model = wikianchor.train(
+        "ease", data=f"{demo_build}/pairs", output=f"{tmp_path}/m", cache=f"{tmp_path}/c", **options
+    )
     results = wikianchor.evaluate(model, sts=[f"{DEMO.parent}/sts.tsv"], device="cpu")
     assert [result.task for result in results] == ["STS.sts.tsv"]
     with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):

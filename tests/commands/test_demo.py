@@ -13,12 +13,13 @@ from wikianchor.trainer.mboe.dictionary import open_dictionary, open_mentions
 DEMO = Path(__file__).parents[2] / "demo"
 
 
-def test_documents_of_all_languages_speak_of_the_same_items(tmp_path: Path, wikianchor: Callable[..., Ended]) -> None:
-    out = tmp_path / "out"
-    assert wikianchor("build", f"--dumps={DEMO}/dumps", f"--output={out}", "--min_links=2").status == 0
-    flags = [f"--sentences={out}/sentences/*", f"--entities={out}/entities", f"--output={out}/mentions"]
+def test_documents_of_all_languages_speak_of_the_same_items(
+    demo_build: Path, tmp_path: Path, wikianchor: Callable[..., Ended]
+) -> None:
+    flags = [f"--sentences={demo_build}/sentences/*", f"--entities={demo_build}/entities"]
+    flags.append(f"--output={tmp_path}/mentions")
     assert wikianchor("mentions", *flags).status == 0
-    mentions = open_mentions(str(out / "mentions"))
+    mentions = open_mentions(str(tmp_path / "mentions"))
     dictionaries = {language: open_dictionary(mentions, language, str(tmp_path)) for language in ("en", "de", "ja")}
     items: dict[tuple[str, str], set[int]] = {}
     for line in (DEMO / "documents.jsonl").read_text("utf-8").splitlines():

@@ -15,7 +15,6 @@ import pytest
 
 from tests.dumps import export, page
 from wikianchor.io.rules import stage_digest
-from wikianchor.pipelines.cli import command_line as cli
 from wikianchor.pipelines.commands.build import plan
 from wikianchor.pipelines.commands.download.needs import NEEDS
 from wikianchor.pipelines.engine import stage as engine_stage
@@ -29,13 +28,6 @@ DEMO = ROOT / "demo" / "dumps"
 Run = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    output = tmp_path_factory.mktemp("demo")
-    assert cli.main(["build", f"--dumps={DEMO}", f"--output={output}", "--min_links=2"]) == 0
-    return output
-
-
 def test_a_plan_and_nothing_else(tmp_path: Path, wikianchor: Run) -> None:
     ended = wikianchor("build", f"--dumps={DEMO}", f"--output={tmp_path}/out", "--dry_run")
     assert ended.status == 0
@@ -46,30 +38,30 @@ def test_a_plan_and_nothing_else(tmp_path: Path, wikianchor: Run) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_what_is_done_is_told(built: Path, wikianchor: Run) -> None:
-    ended = wikianchor("build", f"--dumps={DEMO}", f"--output={built}", "--min_links=2", "--dry_run")
+def test_what_is_done_is_told(demo_build: Path, wikianchor: Run) -> None:
+    ended = wikianchor("build", f"--dumps={DEMO}", f"--output={demo_build}", "--min_links=2", "--dry_run")
     assert ended.output.count("  done") == 5
     assert "all of it" not in ended.output
 
 
-def test_what_is_rebuilt_is_told_with_the_reason(built: Path, wikianchor: Run, tmp_path: Path) -> None:
-    base = ("build", f"--dumps={DEMO}", f"--output={built}", "--dry_run")
+def test_what_is_rebuilt_is_told_with_the_reason(demo_build: Path, wikianchor: Run, tmp_path: Path) -> None:
+    base = ("build", f"--dumps={DEMO}", f"--output={demo_build}", "--dry_run")
     ended = wikianchor(*base, "--min_links=3", "--sample=7")
     assert ended.output.count("  done") == 4
     assert "rebuild, --sample was 0: about" in ended.output
     ended = wikianchor(*base, "--min_links=2", "--allow_truncated")
     assert ended.output.count("rebuild, --allow_truncated was false") == 4
     assert "rebuild, a dataset that it reads will be another one" in ended.output
-    copy = shutil.copytree(built, tmp_path / "copy")
+    copy = shutil.copytree(demo_build, tmp_path / "copy")
     next((copy / "sentences/enwiki/data/titles").iterdir()).unlink()
     ended = wikianchor("build", f"--dumps={DEMO}", f"--output={copy}", "--min_links=2", "--dry_run")
     assert re.search(r"sentences enwiki .* rebuild, \S+parquet is missing or damaged: about", ended.output)
 
 
 def test_changed_rules_are_told_and_older_datasets_kept_if_asked(
-    built: Path, wikianchor: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    demo_build: Path, wikianchor: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copy = shutil.copytree(built, tmp_path / "copy")
+    copy = shutil.copytree(demo_build, tmp_path / "copy")
     base = ("build", f"--dumps={DEMO}", f"--output={copy}", "--min_links=2", "--engine=python")
 
     def digest(dataset: str) -> str:

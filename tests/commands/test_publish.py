@@ -27,16 +27,9 @@ DEMO = Path(__file__).parents[2] / "demo" / "dumps"
 Run = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    output = tmp_path_factory.mktemp("demo")
-    assert main(["build", f"--dumps={DEMO}", f"--output={output}", "--min_links=2"]) == 0
-    return output
-
-
 @pytest.fixture
-def demo(built: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(built, tmp_path / "demo"))
+def demo(demo_build: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(demo_build, tmp_path / "demo"))
 
 
 @pytest.fixture

@@ -10,15 +10,8 @@ from wikianchor.pipelines.cli.command_line import main
 DEMO = Path(__file__).parents[2] / "demo" / "dumps"
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    output = tmp_path_factory.mktemp("demo")
-    assert main(["build", f"--dumps={DEMO}", f"--output={output}", "--min_links=2"]) == 0
-    return output
-
-
-def test_the_report_of_the_demo(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", str(demo)]) == 0
+def test_the_report_of_the_demo(demo_build: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(demo_build)]) == 0
     shown = capsys.readouterr().out
     for words in (
         "enwiki",
@@ -46,12 +39,12 @@ def test_the_report_of_the_demo(demo: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_headline_and_the_coverage_say_the_same_number_of_entities(
-    demo: Path, capsys: pytest.CaptureFixture[str]
+    demo_build: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    linked = len(set(pq.read_table(demo / "pairs" / "data" / "pairs")["entity_id"].to_pylist()))
-    table = pq.read_table(demo / "pairs" / "data" / "entities").num_rows
+    linked = len(set(pq.read_table(demo_build / "pairs" / "data" / "pairs")["entity_id"].to_pylist()))
+    table = pq.read_table(demo_build / "pairs" / "data" / "entities").num_rows
     assert linked < table
-    assert main(["report", str(demo / "pairs")]) == 0
+    assert main(["report", str(demo_build / "pairs")]) == 0
     shown = capsys.readouterr().out
     assert f" pairs, {linked} linked entities, " in shown
     coverage = shown.partition("How frequent the entities are")[2].splitlines()
@@ -60,8 +53,8 @@ def test_the_headline_and_the_coverage_say_the_same_number_of_entities(
     assert f", {table} entities in their table\n" in shown
 
 
-def test_the_demo_builds_pairs_in_each_of_its_languages(demo: Path) -> None:
-    rows = pq.read_table(demo / "pairs" / "data" / "pairs").to_pylist()
+def test_the_demo_builds_pairs_in_each_of_its_languages(demo_build: Path) -> None:
+    rows = pq.read_table(demo_build / "pairs" / "data" / "pairs").to_pylist()
     assert {row["wiki"] for row in rows} == {"dewiki", "enwiki", "jawiki"}
     for row in rows:
         assert row["text"][row["mention_start"] : row["mention_end"]].strip()
@@ -69,18 +62,18 @@ def test_the_demo_builds_pairs_in_each_of_its_languages(demo: Path) -> None:
         assert row["entity_id"] not in row["hard_negative_ids"]
 
 
-def test_a_dataset_opens_with_its_configs_by_its_card(demo: Path) -> None:
-    card = (demo / "pairs" / "README.md").read_text(encoding="utf-8")
+def test_a_dataset_opens_with_its_configs_by_its_card(demo_build: Path) -> None:
+    card = (demo_build / "pairs" / "README.md").read_text(encoding="utf-8")
     assert "config_name: pairs" in card
     assert "path: data/pairs/train-*.parquet" in card
     assert "CC BY-SA" in card
 
 
-def test_a_second_build_skips_what_is_done(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    manifest = (demo / "pairs" / "manifest.json").read_bytes()
-    assert main(["build", f"--dumps={DEMO}", f"--output={demo}", "--min_links=2"]) == 0
+def test_a_second_build_skips_what_is_done(demo_build: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = (demo_build / "pairs" / "manifest.json").read_bytes()
+    assert main(["build", f"--dumps={DEMO}", f"--output={demo_build}", "--min_links=2"]) == 0
     assert capsys.readouterr().err.count("up to date, skipped") == 5
-    assert (demo / "pairs" / "manifest.json").read_bytes() == manifest
+    assert (demo_build / "pairs" / "manifest.json").read_bytes() == manifest
 
 
 def test_a_directory_without_a_dataset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,9 +64,8 @@ class Seen(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    output = tmp_path_factory.mktemp("demo")
-    assert main(["build", f"--dumps={DEMO}", f"--output={output}", "--min_links=2"]) == 0
+def demo(tmp_path_factory: pytest.TempPathFactory, demo_build: Path) -> Path:
+    output = Path(shutil.copytree(demo_build, tmp_path_factory.mktemp("demo") / "out"))
     assert main(["report", str(output), f"--html={output}/report.html", f"--dumps={DEMO}"]) == 0
     return output
 

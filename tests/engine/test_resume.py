@@ -1,6 +1,7 @@
 """Steps whose results are kept: what finished is not done again by the same command, and gives the same bytes."""
 
 import json
+import shutil
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -238,10 +239,10 @@ def test_pairs_goes_on_where_it_stopped(shuffle: str, tmp_path: Path, monkeypatc
 
 
 def test_another_option_begins_anew_and_the_old_dataset_stays_until_then(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wikianchor: Callable[..., Any]
+    demo_build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wikianchor: Callable[..., Any]
 ) -> None:
     base = ("build", f"--dumps={DEMO}", f"--output={tmp_path}/out")
-    assert wikianchor(*base, "--min_links=2").status == 0
+    shutil.copytree(demo_build, tmp_path / "out")
     before = (tmp_path / "out/pairs/manifest.json").read_bytes()
     write = rows.write_shard
 
@@ -261,10 +262,9 @@ def test_another_option_begins_anew_and_the_old_dataset_stays_until_then(
 
 
 def test_a_dataset_beside_a_failed_rebuild_is_used_with_a_warning(
-    tmp_path: Path, wikianchor: Callable[..., Any]
+    demo_build: Path, tmp_path: Path, wikianchor: Callable[..., Any]
 ) -> None:
-    out = tmp_path / "out"
-    assert wikianchor("build", f"--dumps={DEMO}", f"--output={out}", "--min_links=2").status == 0
+    out = Path(shutil.copytree(demo_build, tmp_path / "out"))
     (out / "sentences/enwiki/_unfinished/other").mkdir(parents=True)
     given = (f"--sentences={out}/sentences/*", f"--entities={out}/entities", f"--output={tmp_path}/pairs")
     ended = wikianchor("pairs", *given, "--min_links=2")

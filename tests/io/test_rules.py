@@ -137,13 +137,6 @@ def test_every_data_file_decides_rows_of_a_stage() -> None:
     assert {path.name for path in {*rules._data_files(rules.ROOT)} - files} == {"core_record.json"}
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    output = tmp_path_factory.mktemp("built")
-    watched("build", f"--dumps={DUMPS}", f"--output={output}", "--min_links=2", "--wikis=en")
-    return output
-
-
 def watched(*arguments: str) -> tuple[set[str], set[Path]]:
     """Run a command in a process; return the modules of the package that it imported, and data files that it opened."""
     ended = subprocess.run(
@@ -159,11 +152,11 @@ def watched(*arguments: str) -> tuple[set[str], set[Path]]:
 
 
 @pytest.mark.parametrize("stage", ["sentences", "entities", "pairs", "mentions"])
-def test_no_module_and_no_data_file_of_a_stage_is_missing(stage: str, built: Path, tmp_path: Path) -> None:
+def test_no_module_and_no_data_file_of_a_stage_is_missing(stage: str, demo_build: Path, tmp_path: Path) -> None:
     """Whatever a stage imports or opens is in its digest, or known to decide no row."""
     dump = str(next(DUMPS.glob("enwiki-*stream.xml.bz2")))
     wikidata = str(next(DUMPS.glob("wikidata-*")))
-    datasets = [f"--sentences={built}/sentences", f"--entities={built}/entities"]
+    datasets = [f"--sentences={demo_build}/sentences", f"--entities={demo_build}/entities"]
     flags = {
         "sentences": [f"--dumps={dump}", "--engine=python"],
         "entities": [f"--wikidata={wikidata}", "--wikis=en"],

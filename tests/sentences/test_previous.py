@@ -13,6 +13,7 @@ import pytest
 
 from tests.dumps import export, multistream, page, revision
 from wikianchor.io.rules import stage_digest
+from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.engine import stage
 from wikianchor.pipelines.sentences import steps as dump
@@ -76,13 +77,12 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return collected
 
 
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ranges and row groups small enough for many of each."""
-    monkeypatch.setattr("wikianchor.pipelines.wikimedia.dumps.SMALLEST_RANGE", 4000)
-    monkeypatch.setattr(dump, "ROW_GROUP", 40)
-    monkeypatch.setattr(dump, "TITLE_LINKS", 90)
-    monkeypatch.setattr(dump, "LEDGER_COUNTS", 50)
+def let_be_small(patch: pytest.MonkeyPatch) -> None:
+    """Let ranges and row groups be small enough for many of each."""
+    patch.setattr("wikianchor.pipelines.wikimedia.dumps.SMALLEST_RANGE", 8000)
+    patch.setattr(dump, "ROW_GROUP", 40)
+    patch.setattr(dump, "TITLE_LINKS", 90)
+    patch.setattr(dump, "LEDGER_COUNTS", 50)
 
 
 CHANGES: dict[str, list[bytes]] = {
@@ -98,18 +98,41 @@ CHANGES: dict[str, list[bytes]] = {
 }
 
 
-@pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("packed", [export, multistream], ids=["plain", "multistream"])
+PACKINGS: dict[str, Callable[[list[bytes]], bytes]] = {
+    "plain": lambda pages: bz2.compress(export(pages)),
+    "multistream": multistream,
+}
+
+
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The earlier dataset, by packing of its dump."""
+    folder = tmp_path_factory.mktemp("earlier")
+    with pytest.MonkeyPatch.context() as patch:
+        let_be_small(patch)
+        for name, pack in PACKINGS.items():
+            path = write(folder / "old" / name, pages_of(), pack)
+            assert main(["sentences", f"--dumps={path}", f"--output={folder / name}"]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
 @pytest.mark.parametrize("name", CHANGES)
-def test_the_same_bytes(name: str, packed: Any, tmp_path: Path, wikianchor: Run, read: list[str]) -> None:
-    pack = (lambda pages: bz2.compress(export(pages))) if packed is export else packed
-    old = write(tmp_path / "old", pages_of(), pack)
-    new = write(tmp_path / "new", CHANGES[name], pack)
-    assert wikianchor("sentences", f"--dumps={old}", f"--output={tmp_path}/first").status == 0
+def test_the_same_bytes(
+    name: str,
+    packing: str,
+    earlier: Path,
+    tmp_path: Path,
+    wikianchor: Run,
+    read: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    let_be_small(monkeypatch)
+    new = write(tmp_path / "new", CHANGES[name], PACKINGS[packing])
     assert wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/full").status == 0
     whole = len(read)
     read.clear()
-    ended = wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/again", f"--previous={tmp_path}/first")
+    ended = wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/again", f"--previous={earlier / packing}")
     assert ended.status == 0, ended.said
     assert files(tmp_path / "again") == files(tmp_path / "full")
     if name == "nothing":
@@ -250,14 +273,15 @@ def test_another_name_of_a_namespace_is_another_site(tmp_path: Path, wikianchor:
     assert (ended.status, "was made with another site" in ended.said[0]) == (2, True)
 
 
-def test_a_build_takes_what_an_earlier_build_has(tmp_path: Path, wikianchor: Run, read: list[str]) -> None:
+def test_a_build_takes_what_an_earlier_build_has(
+    demo_build: Path, tmp_path: Path, wikianchor: Run, read: list[str]
+) -> None:
     demo = Path(__file__).parents[2] / "demo" / "dumps"
     base = ("build", f"--dumps={demo}", "--min_links=2")
     assert wikianchor(*base, "--wikis=jawiki", f"--output={tmp_path}/first").status == 0
     read.clear()
     assert wikianchor(*base, f"--output={tmp_path}/again", f"--previous={tmp_path}/first").status == 0
-    assert wikianchor(*base, f"--output={tmp_path}/full").status == 0
-    assert files(tmp_path / "again") == files(tmp_path / "full")
+    assert files(tmp_path / "again") == files(demo_build)
     ended = wikianchor(*base, f"--output={tmp_path}/x", f"--previous={tmp_path}/first/pairs")
     assert (ended.status, "holds no sentences" in ended.said[-1]) == (2, True)
 

@@ -11,22 +11,12 @@ from tests.planted import WAYS, planted
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.task import main
 
-DUMPS = Path(__file__).parents[2] / "demo" / "dumps"
-
-
-@pytest.fixture(scope="session")
-def demo_pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from wikianchor.pipelines.cli.command_line import main as wikianchor
-
-    directory = tmp_path_factory.mktemp("demo")
-    assert wikianchor(["build", f"--dumps={DUMPS}", f"--output={directory}", "--min_links=2"]) == 0
-    return directory / "pairs"
-
 
 @pytest.mark.parametrize("objective", ["ease", "simcse"])
 def test_from_dumps_to_a_model(
-    demo_pairs: Path, options: dict[str, Any], objective: str, capsys: pytest.CaptureFixture[str]
+    demo_build: Path, options: dict[str, Any], objective: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    demo_pairs = demo_build / "pairs"
     flags = [f"--{name}={value}" for name, value in (options | {"data": demo_pairs, "held_out": 32}).items()]
     assert main([objective, *flags]) == 0
     output, errors = capsys.readouterr()
