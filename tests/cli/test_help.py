@@ -1,7 +1,6 @@
 """`--help` of each command: there at once, complete, and without what the command itself needs. So is a mistake in its
 command line."""
 
-import os
 import re
 import subprocess
 import sys
@@ -63,11 +62,12 @@ def test_a_mistake_is_told_without_what_the_command_needs(words: list[str]) -> N
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_each_flag_is_explained(name: str) -> None:
-    command = [sys.executable, "-m", "wikianchor", name, "--help"]
-    text = subprocess.run(
-        command, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "400"}
-    ).stdout
+def test_each_flag_is_explained(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+    assert ended.value.code == 0
+    text = capsys.readouterr().out
     flags = re.findall(r"^  (-\S.*(?:\n {10,}\S.*)?)$", text, re.MULTILINE)
     assert len(flags) >= 2
     assert [flag for flag in flags if not re.search(r"\S(?:  +|\n +)\S", flag)] == []

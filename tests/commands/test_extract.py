@@ -1,12 +1,14 @@
 """`wikianchor extract` as its user runs it: pages in, text and links and sentences out, or what is wrong."""
 
 import gzip
+import io
 import json
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.dumps import export, multistream, page
 from tests.wikimedia.wikitext.test_hostile import MARKUP
+from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.commands.extract.command import PageExtractor
 from wikianchor.pipelines.commands.extract.options import ExtractOptions
 from wikianchor.pipelines.text.page_text import TextReader
@@ -42,10 +45,18 @@ PAGES = [
 
 
 def run(*arguments: object, given: object = b"") -> subprocess.CompletedProcess[bytes]:
-    """Run the command with lines, bytes or else values of JSON, on its standard input."""
+    """Run the command in this process with lines, bytes or else values of JSON, on its standard input. The page
+    docs/how-to/add-a-language.md has a real one."""
     data = given if isinstance(given, bytes) else "\n".join(map(json.dumps, given)).encode()  # type: ignore[call-overload]
-    command = [sys.executable, "-m", "wikianchor", "extract", *map(str, arguments)]
-    return subprocess.run(command, input=data, capture_output=True, check=False, timeout=60)
+    files = {name: io.BytesIO(data if name == "stdin" else b"") for name in ("stdin", "stdout", "stderr")}
+    streams = {name: io.TextIOWrapper(file, "utf-8", write_through=True) for name, file in files.items()}
+    command = ["extract", *map(str, arguments)]
+    with mock.patch.multiple(sys, **streams):
+        try:
+            status = main(command)
+        except SystemExit as ended:
+            status = int(ended.code or 0)
+    return subprocess.CompletedProcess(command, status, files["stdout"].getvalue(), files["stderr"].getvalue())
 
 
 def read(*arguments: object, given: object) -> list[dict[str, Any]]:

@@ -11,12 +11,19 @@ import pytest
 from tests import wikinews as news
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.commands.rebuild import command
+from wikianchor.pipelines.commands.release.command import call
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.dataset.provenance import dumps_of, stages_of
 
 DEMO = Path(__file__).parents[2] / "demo" / "dumps"
 STS = Path(__file__).parents[2] / "demo" / "sts.tsv"
 Run = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def commands_run_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the commands of stages in this process."""
+    monkeypatch.setattr(command, "call", main)
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +126,8 @@ def test_a_manifest_names_every_dump_and_every_stage(built: Path) -> None:
 @pytest.mark.slow
 def test_what_is_made_of_a_build_is_made_again(built: Path, dumps: Path, tmp_path: Path, wikianchor: Run) -> None:
     out, rebuilt = built / "out", tmp_path / "rebuilt"
+    # What they are made of is there already; the test above makes that again.
+    shutil.copytree(out, rebuilt)
     sources = (f"--sentences={out}/sentences", f"--entities={out}/entities")
     for name, flags in {
         # Near duplicates are kept: they are found by a package that may be absent.
@@ -132,6 +141,13 @@ def test_what_is_made_of_a_build_is_made_again(built: Path, dumps: Path, tmp_pat
         ended = wikianchor("rebuild", tmp_path / name, f"--dumps={dumps}", f"--output={rebuilt}", "--workers=1")
         assert ended.status == 0, ended.said
         assert "the same to the byte: " in ended.output
+
+
+def test_a_stage_is_a_process_of_its_own(capfd: pytest.CaptureFixture[str]) -> None:
+    assert (call(["--version"]), call(["pairs", "--min_links=many"])) == (0, 2)
+    printed, said = capfd.readouterr()
+    assert printed.startswith("wikianchor ")
+    assert "invalid int value: 'many'" in said
 
 
 def test_stages_of_other_datasets() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from tests.servers.dump_server import DATE, serving, site
 from wikianchor.__main__ import main
 from wikianchor.io.config_file import read_tables
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.pipelines.commands.release import command
 from wikianchor.pipelines.commands.release.command import release
 from wikianchor.pipelines.commands.release.options import STEPS, ReleaseOptions
 from wikianchor.schemas.mewsc16 import TOPICS
@@ -57,6 +60,22 @@ def recipe(tmp_path: Path) -> Path:
     path = tmp_path / "toy.toml"
     path.write_text(TOY.format(place=tmp_path, root=ROOT))
     return path
+
+
+@pytest.fixture(autouse=True)
+def options_are_checked_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check the options of the steps in this process, but where the whole command is tested."""
+
+    def check(words: Sequence[str]) -> str:
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as errors:
+            try:
+                status = main([*words, "--help"])
+            except SystemExit as ended:
+                status = ended.code
+        return errors.getvalue().strip().rpartition("\n")[2] if status else ""
+
+    if request.function is not test_mewsc16_is_made_and_published_by_one_command:
+        monkeypatch.setattr(command, "check", check)
 
 
 def options(recipe: Path, tmp_path: Path, **more: Any) -> ReleaseOptions:

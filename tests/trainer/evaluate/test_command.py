@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.trainer.evaluate.conftest import write
+from wikianchor.__main__ import main as wikianchor
 from wikianchor.trainer.evaluate.command import main
 from wikianchor.trainer.evaluate.files import SetSource
 from wikianchor.trainer.evaluate.registry import TASKS, choose
@@ -176,17 +177,6 @@ def test_progress_is_for_terminals(capsys: pytest.CaptureFixture[str], monkeypat
     assert "ja, 2 of 2" in capsys.readouterr().err
 
 
-def test_it_runs_as_a_module(sets: Path, tiny_model: Path) -> None:
-    import subprocess
-
-    command = [
-        sys.executable,
-        "-m",
-        "wikianchor",
-        "evaluate",
-        f"--model={tiny_model}",
-        f"--data={sets}",
-        "--tasks=nothing",
-    ]
-    actual = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (actual.returncode, actual.stderr.count("\n")) == (2, 1)
+def test_it_runs_by_its_name(sets: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = wikianchor(["evaluate", f"--model={tiny_model}", f"--data={sets}", "--tasks=nothing"])
+    assert (status, capsys.readouterr().err.count("\n")) == (2, 1)
