@@ -182,16 +182,16 @@ def slots(port: int) -> int:
         return 0
 
 
-EMBEDDED = ("--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=LOOPBACK")
+EMBEDDED = (
+    *("--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=LOOPBACK"),
+    # Beam would run `pip freeze` for each pipeline.
+    "--experiments=disable_logging_submission_environment",
+)
+THREADS = ("--direct_num_workers=3", "--direct_running_mode=multi_threading", "--direct_runner_bundle_repeat=1")
 ENGINES = {
-    "threads": Engine(flags("--direct_num_workers=3", "--direct_running_mode=multi_threading")),
-    "processes": Engine(
-        flags(
-            "--workers=2",
-        ),
-        here=False,
-    ),
-    "bundles repeated": Engine(flags("--direct_runner_bundle_repeat=1")),
+    "threads, bundles repeated": Engine(flags(*THREADS)),
+    # `test_workers_share.py` has each stage on two processes, `test_faults.py` their line for what is broken.
+    "processes": Engine(flags("--workers=2"), nightly=True, here=False),
     "portable": Engine(flags(*EMBEDDED, "--shuffle=beam")),
     "worker pool": Engine(worker_pool, nightly=True, here=False),
     "job service": Engine(job_service, nightly=True),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import io
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,13 @@ from typing import Any
 import pytest
 
 from tests import wikinews as news
+from tests.conftest import made_once
+from tests.engines import unstable_keys
 from tests.stand_in import digests
 from tests.t5 import TEXTS, write_corpus, write_t5
+from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.dataset.reader import find_datasets
+from wikianchor.pipelines.engine.runner import run_apart
 
 DEMO = Path(__file__).parent.parent / "demo" / "dumps"
 
@@ -32,7 +38,14 @@ def write_inputs(folder: Path) -> Path:
 def commands(inputs: str, out: str, here: bool, demo: str = str(DEMO)) -> Iterator[list[str]]:
     """Yield a command for every pipeline that workers can run; `here` where these are of this process."""
     wikis, items = f"--sentences={out}/build/sentences/*", f"--entities={out}/build/entities"
-    build = [f"--dumps={demo}", "--min_links=2", "--negatives=2", "--sample=400", "--max_per_entity=20"]
+    build = [
+        f"--dumps={demo}",
+        "--wikis=dewiki,jawiki",
+        "--min_links=2",
+        "--negatives=2",
+        "--sample=200",
+        "--max_per_entity=20",
+    ]
     build += ["--texts=labels,descriptions,aliases"]
     yield ["build", *build, f"--output={out}/build"]
     yield ["export", f"--pairs={out}/build/pairs", "--negatives=1", f"--output={out}/export"]
@@ -44,6 +57,32 @@ def commands(inputs: str, out: str, here: bool, demo: str = str(DEMO)) -> Iterat
     if here and has("torch", "sentencepiece", "sudachipy"):
         model = ["--beams=4", "--near=1", "--device=cpu", f"--model={inputs}/t5"]
         yield ["negatives", f"--corpus={inputs}/corpus", *model, f"--output={out}/negatives"]
+
+
+@pytest.fixture(scope="session")
+def every_pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the direct runner makes in one process, in `out`, of what is in `inputs`, both to be read only; what each
+    command prints and says is in `printed.json`."""
+    return made_once(tmp_path_factory, "every_pipeline", _run_every_pipeline)
+
+
+def _run_every_pipeline(directory: Path) -> None:
+    def run_checked(pipeline: Any, look: Callable[[], None]) -> None:
+        # Where a graph groups, any machine must tell the keys apart by the same bytes.
+        assert unstable_keys(pipeline) == []
+        run_apart(pipeline, look)
+
+    printed = {}
+    (directory / "inputs").mkdir()
+    inputs = write_inputs(directory / "inputs")
+    with anything_is_a_negative(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("wikianchor.pipelines.engine.stage.run_apart", run_checked)
+        for command in commands(str(inputs), f"{directory}/out", here=True):
+            with redirect_stdout(io.StringIO()) as output, redirect_stderr(io.StringIO()) as errors:
+                status = main(command)
+            assert status == 0, errors.getvalue()
+            printed[command[0]] = [output.getvalue(), errors.getvalue()]
+    (directory / "printed.json").write_text(json.dumps(printed))
 
 
 @contextmanager

@@ -24,6 +24,8 @@ from wikianchor.schemas import sentences as sentences_schema
 
 DEMO = Path(__file__).parents[2] / "demo" / "dumps"
 FLAGS = [f"--dumps={DEMO}", "--min_links=2", "--negatives=2", "--sample=400"]
+# Each of them adds a step to `pairs`.
+FLAGS += ["--max_per_entity=30", "--sample_per_wiki", "--floor=wiki"]
 DATASETS = ("sentences/dewiki", "sentences/enwiki", "sentences/jawiki", "entities", "pairs")
 
 
@@ -220,14 +222,12 @@ def test_rows_of_real_slices_are_what_they_say(tmp_path: Path, data_dir: Path) -
 
 
 @pytest.mark.real
-@pytest.mark.slow
-def test_rows_of_larger_slices_are_what_they_say_in_any_running_mode(tmp_path: Path, data_dir: Path) -> None:
-    slices = data_dir / "wikipedia-xml"
-    files = [
-        (slices / "de" / "yago_de_wikitest.xml", 0),
-        (slices / "el" / "ssvb_elwiki-truncated-100k.xml.xz", 60),
-        (slices / "bn" / "ssvb_bnwiki-truncated-100k.xml.xz", 200),
-    ]
+@pytest.mark.parametrize("pages", [(20, 15, 200), pytest.param((0, 60, 200), marks=pytest.mark.nightly)])
+def test_rows_of_larger_slices_are_what_they_say_in_any_running_mode(
+    pages: tuple[int, int, int], tmp_path: Path, data_dir: Path
+) -> None:
+    names = ("de/yago_de_wikitest.xml", "el/ssvb_elwiki-truncated-100k.xml.xz", "bn/ssvb_bnwiki-truncated-100k.xml.xz")
+    files = [(data_dir / "wikipedia-xml" / name, number) for name, number in zip(names, pages, strict=True)]
     flags = ["--negatives=1", "--sample=5000", "--sample_per_wiki", "--max_per_entity=40"]
     output = build_slices(tmp_path, files, *flags)
     check_build(output, 1)

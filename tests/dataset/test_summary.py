@@ -1,5 +1,6 @@
 """What each command prints at its end: what it made, where, in how long, and a command that may come next."""
 
+import json
 import re
 import shlex
 from collections.abc import Callable
@@ -8,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.every_pipeline import DEMO, anything_is_a_negative, commands, write_inputs
+from tests.conftest import PROGRESS
+from tests.every_pipeline import DEMO, commands
+from tests.every_pipeline import every_pipeline as every_pipeline
 from tests.test_docs import known_flags
 from wikianchor.pipelines.commands.download.needs import NEEDS
 from wikianchor.pipelines.dataset.reasons import FLAGS, OUTCOMES, REASONS, counted
@@ -31,27 +34,24 @@ def check_command(line: str, output: Path | None = None) -> list[str]:
     return words
 
 
-@pytest.mark.slow
-def test_every_pipeline(tmp_path: Path, wikianchor: Run) -> None:
-    inputs = write_inputs(tmp_path)
-    seen = set()
-    with anything_is_a_negative():
-        for words in commands(str(inputs), str(tmp_path / "out"), here=True):
-            name = words[0]
-            output = tmp_path / "out" / name
-            ended = wikianchor(*words)
-            assert (ended.status, ended.said) == (0, []), ended
-            lines = ended.output.splitlines()
-            index = next(number for number, line in enumerate(lines) if SPENT.fullmatch(line))
-            assert re.fullmatch(rf"\d.* in \d+ shards?, \d[\d.]* [kM]?B: {re.escape(str(output))}", lines[index - 1])
-            assert lines[index + 1].startswith("next: ")
-            for line in lines[index + 1 :]:
-                check_command(line, output)
-            seen.add(name)
-            # Done already: the same is told.
-            again = wikianchor(*words).output.splitlines()
-            assert [line for line in again if line.startswith("next: ")] == [lines[index + 1]]
-    assert {"build", "mentions", "interlanguage", "mewsc16"} <= seen
+def test_every_pipeline(every_pipeline: Path, wikianchor: Run) -> None:
+    printed = json.loads((every_pipeline / "printed.json").read_text())
+    for words in commands(f"{every_pipeline}/inputs", f"{every_pipeline}/out", here=True):
+        name = words[0]
+        output = every_pipeline / "out" / name
+        text, said = printed[name]
+        assert all(PROGRESS.fullmatch(line) for line in said.splitlines()), said
+        lines = text.splitlines()
+        index = next(number for number, line in enumerate(lines) if SPENT.fullmatch(line))
+        assert re.fullmatch(rf"\d.* in \d+ shards?, \d[\d.]* [kM]?B: {re.escape(str(output))}", lines[index - 1])
+        assert lines[index + 1].startswith("next: ")
+        for line in lines[index + 1 :]:
+            check_command(line, output)
+        # Done already: the same is told.
+        again = wikianchor(*words)
+        assert (again.status, again.said) == (0, []), again
+        assert [line for line in again.output.splitlines() if line.startswith("next: ")] == [lines[index + 1]]
+    assert {"build", "mentions", "interlanguage", "mewsc16"} <= set(printed)
 
 
 def test_the_command_after_sentences_and_entities_works(tmp_path: Path, wikianchor: Run) -> None:

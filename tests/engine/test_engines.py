@@ -11,33 +11,23 @@ import pytest
 from pyarrow import fs
 
 from tests.conftest import Ended
-from tests.engines import ENGINES, unstable_keys
-from tests.every_pipeline import DEMO, all_digests, anything_is_a_negative, commands, write_inputs
+from tests.engines import ENGINES
+from tests.every_pipeline import DEMO, all_digests, anything_is_a_negative, commands
+from tests.every_pipeline import every_pipeline as every_pipeline
 from wikianchor.io.storage import files_in
 from wikianchor.pipelines.cli.command_line import main
-from wikianchor.pipelines.engine.runner import run_apart
 
 
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_inputs(tmp_path_factory.mktemp("inputs"))
+def inputs(every_pipeline: Path) -> Path:
+    return every_pipeline / "inputs"
 
 
-@pytest.fixture(scope="module")
-def in_memory(inputs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """What the direct runner makes in this process."""
-    out = tmp_path_factory.mktemp("in_memory")
-
-    def run_checked(pipeline: Any, look: Callable[[], None]) -> None:
-        # Where a graph groups, any machine must tell the keys apart by the same bytes.
-        assert unstable_keys(pipeline) == []
-        run_apart(pipeline, look)
-
-    with anything_is_a_negative(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("wikianchor.pipelines.engine.stage.run_apart", run_checked)
-        for command in commands(str(inputs), str(out), here=True):
-            assert main(command) == 0
-        yield all_digests(str(out))
+@pytest.fixture
+def in_memory(every_pipeline: Path) -> Iterator[dict[str, Any]]:
+    """What the direct runner makes in one process."""
+    with anything_is_a_negative():
+        yield all_digests(f"{every_pipeline}/out")
 
 
 @contextmanager

@@ -14,11 +14,12 @@ import pytest
 from tests import dumps
 from tests import wikinews as news
 from tests.conftest import Ended
+from tests.engines import THREADS
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.mewsc16.faults import FaultFinder
 from wikianchor.schemas.mewsc16 import ROUTES, SCHEMA, TOPICS
 
-PAGES = 200
+PAGES = 120
 Command = Callable[..., Ended]
 
 
@@ -190,8 +191,7 @@ def test_the_bytes_do_not_depend_on_how_it_is_run(
     flags = ["mewsc16", f"--dumps={written}/[cd]*.xml*", f"--sql={written}/[cd]*.sql.gz"]
     modes = {
         "one": [],
-        "threads": ["--direct_num_workers=3", "--direct_running_mode=multi_threading"],
-        "again": ["--direct_runner_bundle_repeat=1"],
+        "threads": list(THREADS),
         "beam": ["--shuffle=beam"],
     }
     outputs = []

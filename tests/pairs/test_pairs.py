@@ -2,9 +2,6 @@
 
 import argparse
 import hashlib
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,6 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from tests.engines import THREADS
 from tests.stand_in import (
     Item,
     Page,
@@ -180,9 +178,8 @@ def test_ids_point_into_the_entities_config(tmp_path: Path, two_wikis: tuple[lis
 
 
 MODES = {
-    "threads": ["--direct_num_workers=3", "--direct_running_mode=multi_threading"],
+    "threads, bundles repeated": list(THREADS),
     "processes": ["--workers=2"],
-    "bundles repeated": ["--direct_runner_bundle_repeat=1"],
 }
 STRICT = {"negatives": 3, "max_per_entity": 30, "sample": 300, "sample_per_wiki": True, "floor": "wiki"}
 
@@ -209,26 +206,6 @@ def test_the_bytes_are_the_same_for_any_cut_of_the_sentences(
     cut = inputs(tmp_path, shards=7)
     assert digests(run_pairs(*cut, tmp_path / "out", rows_per_shard=200)) == digests(reference)
     assert digests(run_pairs(*cut, tmp_path / "strict", rows_per_shard=200, **STRICT)) == digests(strict)
-
-
-def test_the_bytes_do_not_depend_on_pythons_hash_seed(
-    tmp_path: Path, two_wikis: tuple[list[Path], Path], strict: dict[str, Any]
-) -> None:
-    sentences, entities = two_wikis
-    code = (
-        "import sys; from pathlib import Path; from tests.stand_in import digests, run_pairs; "
-        "*sentences, entities, output = map(Path, sys.argv[1:]); "
-        f"print(digests(run_pairs(sentences, entities, output, rows_per_shard=200, **{STRICT!r})))"
-    )
-    command = [sys.executable, "-c", code, *map(str, sentences), str(entities), str(tmp_path / "out")]
-    result = subprocess.run(
-        command,
-        env={**os.environ, "PYTHONHASHSEED": "2", "PYTHONPATH": "."},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert result.stdout.strip() == str(digests(strict))
 
 
 def test_a_seed_changes_order_and_negatives_but_not_what_is_fit(
