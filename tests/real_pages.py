@@ -11,7 +11,8 @@ from pathlib import Path
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader, PythonReader
+from wikianchor.pipelines.sentences.compiled_reader import make_page_reader
+from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
 from wikianchor.pipelines.wikimedia.dumps import Range, read_head, read_range
 from wikianchor.pipelines.wikimedia.languages import is_language_edition
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages
@@ -37,10 +38,12 @@ def articles(root: Path) -> dict[str, tuple[Site, dict[str, str]]]:
     return wikis
 
 
-def page_reader(site: Site) -> PageReader:
-    """Return what `sentences` reads the pages of a wiki with."""
+def page_reader(site: Site, engine: str | None = "python") -> PageReader:
+    """Return what `sentences` reads the pages of a wiki with; by the core where there is one, if `engine` is None."""
     work = Workspace("", "", "")
-    return PythonReader(DumpReader(site, work, splitter="rules", parser="wikianchor", allow_truncated=False))
+    return make_page_reader(
+        DumpReader(site, work, splitter="rules", parser="wikianchor", allow_truncated=False, engine=engine)
+    )
 
 
 def pages_of(reader: PageReader, path: str) -> Iterator[Page]:

@@ -86,15 +86,22 @@ def test_ginza_finds_direct_objects(text_file: Path, tmp_path: Path, wikianchor:
     assert cut["released"] == ["医師", "肺"]
 
 
+@pytest.fixture(scope="module")
+def ginza() -> Callable[[list[str]], Any]:
+    """The parser, which takes seconds to load."""
+    from wikianchor.pipelines.japanese.parsing import make_parser
+
+    return make_parser("ginza")
+
+
 @needs_ginza
-def test_chunks_of_the_released_rule_are_those_of_spacy() -> None:
+def test_chunks_of_the_released_rule_are_those_of_spacy(ginza: Callable[[list[str]], Any]) -> None:
     import spacy
 
     from wikianchor.pipelines.japanese.noun_spans import RELEASED_RELATIONS, chunks
-    from wikianchor.pipelines.japanese.parsing import make_parser
 
     plain = spacy.load("ja_ginza")
-    for text, parsed in zip(SENTENCES, make_parser("ginza")(SENTENCES), strict=True):
+    for text, parsed in zip(SENTENCES, ginza(SENTENCES), strict=True):
         ours = [
             sentence.text[start:end]
             for sentence in parsed
@@ -104,11 +111,9 @@ def test_chunks_of_the_released_rule_are_those_of_spacy() -> None:
 
 
 @needs_ginza
-def test_latin_words_stay_in_one_sentence() -> None:
-    from wikianchor.pipelines.japanese.parsing import make_parser
-
+def test_latin_words_stay_in_one_sentence(ginza: Callable[[list[str]], Any]) -> None:
     text = "Toxic shock syndrome(TSS)は黄色ぶどう球菌が産生する抗原に起因した感染性疾患である."
-    (parsed,) = make_parser("ginza")([text])
+    (parsed,) = ginza([text])
     assert [sentence.text for sentence in parsed] == [text]
 
 
@@ -144,7 +149,7 @@ def test_a_file_cut_into_ranges_is_the_same_file(tmp_path: Path) -> None:
 def test_the_result_does_not_depend_on_workers_and_a_sample_is_seeded(
     tmp_path: Path, wikianchor: Callable[..., Any]
 ) -> None:
-    (tmp_path / "in.txt").write_text("".join(f"{number}番目の患者は発熱と頭痛を訴えた。\n" for number in range(6000)))
+    (tmp_path / "in.txt").write_text("".join(f"{number}番目の患者は発熱と頭痛を訴えた。\n" for number in range(2500)))
     digests = []
     for name, more in (("one", []), ("two", ["--workers=2"])):
         command = [

@@ -2,9 +2,12 @@
 
 import random
 import time
+from functools import cache
 
 import numpy as np
+import pytest
 
+from wikianchor.pipelines.japanese import duplicates
 from wikianchor.pipelines.japanese.duplicates import DUPLICATE, KEPT, bands, near_pairs, near_rows, overlap, repeated
 
 
@@ -30,7 +33,9 @@ def test_only_the_first_of_equal_sentences_stays() -> None:
     assert repeated(np.array([7, 8, 7, 9, 8, 7])).tolist() == [KEPT, KEPT, DUPLICATE, KEPT, DUPLICATE, DUPLICATE]
 
 
-def test_near_sentences_are_found_as_by_comparing_all() -> None:
+def test_near_sentences_are_found_as_by_comparing_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Of each text they are asked for 300 times.
+    monkeypatch.setattr(duplicates, "trigrams", cache(duplicates.trigrams))
     draw = random.Random(4)
     letters = [chr(code) for code in range(0x3042, 0x3090)]
     texts = ["".join(draw.choice(letters) for _ in range(draw.randint(20, 90))) for _ in range(150)]

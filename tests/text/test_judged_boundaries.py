@@ -15,8 +15,8 @@ from lib import slices
 
 from tests.real_pages import articles
 from wikianchor.pipelines.text.splitter import make_splitter
+from wikianchor.pipelines.wikimedia.extractors import make_extractor
 from wikianchor.pipelines.wikimedia.site import Site
-from wikianchor.pipelines.wikimedia.wikitext import Extractor
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS
 
 VERDICTS = Path(__file__).parents[1] / "data/sentence_boundaries.json"
@@ -59,7 +59,7 @@ def wrong_ends(site: Site, pages: dict[str, str], judged: dict[str, int]) -> tup
 
 def lines_of(site: Site, pages: dict[str, str]) -> list[str]:
     """Return the paragraphs of a wiki's pages."""
-    extractor = Extractor(site)
+    extractor = make_extractor(site)
     text = "\n".join(extractor.extract(text, title).text for title, text in pages.items())
     lines = (line.replace(GAP, " ").strip() for line in text.split("\n") if line[:1] not in LINE_MARKS)
     return list(filter(None, lines))
