@@ -1,14 +1,15 @@
 """A process with Beam and torch loaded, which runs commands in copies of itself: `python -m tests.fork_server SOCKET`.
 
-The pages of the documentation start seventy commands, and half of what these take is loading packages. `running` puts
+The pages of the documentation start seventy commands, and half of what these take is loading packages. `start` puts
 programs called `wikianchor` and `python` into a directory; they hand arguments, environment, working directory and open
-files to the server, which forks. `python` does so for `python -m wikianchor.trainer...` and `python -c`, and is the
-real one otherwise.
+files to the server, which forks. `python` does so for `python -c` and for modules of ours and of Beam, and is the real
+one otherwise.
 """
 
 from __future__ import annotations
 
 import array
+import gc
 import json
 import os
 import runpy
@@ -20,8 +21,7 @@ import tempfile
 import time
 import traceback
 import types
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 PATIENCE_SECONDS = 120
@@ -29,7 +29,7 @@ CLIENT = """\
 #!{python} -IS
 import array, json, os, socket, sys
 name, words = os.path.basename(sys.argv[0]), sys.argv[1:]
-is_ours = words[:1] == ["-c"] or words[:1] == ["-m"] and words[1].startswith("wikianchor.trainer.")
+is_ours = words[:1] == ["-c"] or words[:1] == ["-m"] and words[1].startswith(("apache_beam.", "wikianchor."))
 if name == "python" and not is_ours:
     os.execv({python!r}, [{python!r}, *words])
 call = socket.socket(socket.AF_UNIX)
@@ -42,13 +42,13 @@ sys.exit(int(call.recv(16) or b"70"))
 """
 
 
-@contextmanager
-def running(folder: Path, environment: Mapping[str, str]) -> Iterator[Path]:
-    """Start a server and yield the directory of the programs that use it.
+def start(folder: Path, environment: Mapping[str, str], user: int) -> Path:
+    """Start a server and return the directory of the programs that use it.
 
     Args:
-        place: an empty directory.
+        folder: an empty directory.
         environment: what packages read when they are loaded.
+        user: the process with which the server ends.
     """
     path = str(folder / "server")
     (folder / "bin").mkdir()
@@ -56,26 +56,26 @@ def running(folder: Path, environment: Mapping[str, str]) -> Iterator[Path]:
         program = folder / "bin" / name
         program.write_text(CLIENT.format(python=sys.executable, server=path))
         program.chmod(0o755)
-    command = [sys.executable, "-m", "tests.fork_server", path]
+    command = [sys.executable, "-m", "tests.fork_server", path, str(user)]
     server = subprocess.Popen(command, cwd=Path(__file__).parents[1], env={**os.environ, **environment})
-    try:
-        end = time.monotonic() + PATIENCE_SECONDS
-        while not os.path.exists(path):
-            assert server.poll() is None, "the server did not start"
-            assert time.monotonic() < end, "the server takes too long to start"
-            time.sleep(0.05)
-        yield folder / "bin"
-    finally:
-        server.terminate()
-        server.wait()
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not os.path.exists(path):
+        assert server.poll() is None, "the server did not start"
+        assert time.monotonic() < end, "the server takes too long to start"
+        time.sleep(0.05)
+    # It outlives this worker of pytest.
+    server.returncode = 0
+    return folder / "bin"
 
 
-def serve(path: str) -> None:
-    """Load what commands need, and fork for each call."""
+def serve(path: str, user: int) -> None:
+    """Load what commands need, and fork for each call, until the user has ended."""
     import pyarrow.parquet  # noqa: F401
 
     import wikianchor.pipelines.commands.build.command
     import wikianchor.pipelines.commands.report.command
+    from wikianchor.pipelines.commands.release import command as release
+    from wikianchor.pipelines.engine.beam_import import tune_beam
 
     try:
         import torch  # noqa: F401
@@ -85,17 +85,36 @@ def serve(path: str) -> None:
         import wikianchor.trainer.task  # noqa: F401
     except ImportError:
         pass
+    # What starts the commands of its steps starts them here too.
+    release.call = lambda words: subprocess.run(["wikianchor", *words]).returncode
+    # As in a process of a command that loads Beam itself.
+    tune_beam()
+    # Copies would copy the memory of all objects that the collector looks at.
+    gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(f"{path}.new")
     listener.listen()
     os.rename(f"{path}.new", path)
-    while True:
-        call, _ = listener.accept()
+    listener.settimeout(1.0)
+    while is_there(user):
+        try:
+            call, _ = listener.accept()
+        except TimeoutError:
+            continue
         if os.fork() == 0:
             listener.close()
             answer(call)
         call.close()
+
+
+def is_there(process: int) -> bool:
+    """Return whether a process has not ended."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def answer(call: socket.socket) -> None:
@@ -147,4 +166,4 @@ def answer(call: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(sys.argv[1], int(sys.argv[2]))

@@ -12,17 +12,19 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Mapping
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from tests.fork_server import running
+import wikianchor
+from tests.conftest import made_once
+from tests.fork_server import start
 from wikianchor.io.config_file import tomllib
 from wikianchor.io.options import add_options, declared, program
 from wikianchor.mteb.options import MtebOptions
-from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
 from wikianchor.trainer.config import CONFIGS
 from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions
@@ -67,55 +69,114 @@ WITH_BLOCKS = [page for page in PAGES if any(not need for _, need, _ in blocks(p
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of a page's commands, in which programs start without loading their packages again."""
     home = tmp_path_factory.mktemp("home")
     surroundings = {"HOME": str(home), "HF_HUB_OFFLINE": "1", "HF_HOME": str(home / "hf")}
-    with running(tmp_path_factory.mktemp("programs"), surroundings) as programs:
-        path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-        yield {**os.environ, **surroundings, "PATH": path, "PYTHONPATH": str(ROOT)}
+    user = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
+    programs = made_once(tmp_path_factory, "programs", lambda directory: start(directory, surroundings, user)) / "bin"
+    path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return {**os.environ, **surroundings, "PATH": path, "PYTHONPATH": str(ROOT)}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("page", WITH_BLOCKS, ids=name)
-def test_the_commands_of_a_page_work(page: Path, environment: dict[str, str], tmp_path: Path) -> None:
-    checkout, temporary = tmp_path / "wikianchor", tmp_path / "temporary"
+def check_written_sentences(directory: Path) -> None:
+    """Check that a pipeline of Python and one of Beam YAML write the sentences that the API gives."""
+    rows = wikianchor.open_wiki(next((ROOT / "demo/dumps").glob("enwiki-*.xml.bz2"))).sentences()
+    expected = sorted(f"{row['title']}: {row['text']}" for row in rows)
+    for name in ("sentences.txt", "yaml-sentences.txt"):
+        lines = [line for path in directory.glob(f"{name}*") for line in path.read_text("utf-8").splitlines()]
+        assert sorted(lines) == expected, name
+
+
+def need_package(package: str, extras: str) -> None:
+    """Skip the test where a package is not installed; importing it takes longer than most commands."""
+    if find_spec(package) is None:
+        pytest.skip(f"NO {package}: pip install '.[{extras}]'")
+
+
+def check_page(page: Path, folder: Path, environment: Mapping[str, str], made: Mapping[str, Path]) -> None:
+    """Check that the commands of a page work.
+
+    Args:
+        page: the page.
+        folder: an empty directory.
+        environment: that of the commands.
+        made: directories that are copied into the checkout before, by where they are put.
+    """
+    checkout, temporary = folder / "wikianchor", folder / "temporary"
     checkout.mkdir()
     temporary.mkdir()
     for entry in ("demo", "configs"):
         shutil.copytree(ROOT / entry, checkout / entry)
+    for target, source in made.items():
+        shutil.copytree(source, checkout / target)
     surroundings = {**environment, "TMPDIR": str(temporary)}
     for kind, need, text in blocks(page, "bash", "python", "sql"):
         if need:
             continue
         if kind == "bash":
             if "wikianchor corpus" in text:
-                pytest.importorskip("ginza", reason="NO GINZA: pip install '.[ja]'")
+                need_package("ginza", "ja")
             if "trainer" in text or "wikianchor train" in text:
-                pytest.importorskip("torch", reason="NO TORCH: pip install '.[train,eval]'")
+                need_package("torch", "train,eval")
             command = ["bash", "-euo", "pipefail", "-c", text]
         elif kind == "python":
             if "wikianchor.train" in text:
-                pytest.importorskip("torch", reason="NO TORCH: pip install '.[train,eval]'")
+                need_package("torch", "train,eval")
             for library in re.findall(r"^(?:import|from) (\w+)", text, re.MULTILINE):
-                pytest.importorskip(library, reason=f"NO {library}: pip install '.[hub-dev,train]'")
+                need_package(library, "hub-dev,train")
             command = ["python", "-c", text]
         else:
-            pytest.importorskip("duckdb", reason="NO duckdb: pip install '.[hub-dev]'")
+            need_package("duckdb", "hub-dev")
             command = ["python", "-c", f"import duckdb; print(duckdb.sql({text!r}))"]
         ended = subprocess.run(command, cwd=checkout, env=surroundings, capture_output=True, text=True, timeout=SECONDS)
         assert ended.returncode == 0, f"{text}\n{ended.stdout[-1000:]}\n{ended.stderr[-3000:]}"
+    if page.name == "python.md":
+        check_written_sentences(checkout / "out")
     # A checkout stays clean, and so does the directory for temporary files.
     assert {entry.name for entry in checkout.iterdir()} <= {"demo", "configs", *ignored()}
     assert files_of(checkout / "demo") == files_of(ROOT / "demo")
     assert [entry.name for entry in temporary.iterdir() if "beam" in entry.name or entry.name.startswith("tmp")] == []
 
 
-def test_the_tutorial_shows_what_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture(scope="module")
+def readme(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The checkout in which the commands of the README have worked."""
+
+    def check(directory: Path) -> None:
+        check_page(ROOT / "README.md", directory, environment, {})
+
+    return made_once(tmp_path_factory, "readme", check) / "wikianchor"
+
+
+# Makes what `demo_build` is, and the model of the README. Where other pages have the same commands, the first build and
+# the model are there already, and of another build all but the pairs.
+BUILD = re.compile(r"^wikianchor build +--dumps=demo/dumps --output=(\S+) --min_links=2", re.MULTILINE)
+TRAIN = "wikianchor train ease --data=out/demo/pairs --new=tiny --output=models/toy --epochs=4 --learning_rate=1e-3"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", WITH_BLOCKS, ids=name)
+def test_the_commands_of_a_page_work(
+    page: Path, environment: dict[str, str], demo_build: Path, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    if page == ROOT / "README.md":
+        request.getfixturevalue("readme")
+        return
+    text = page.read_text("utf-8")
+    builds = list(dict.fromkeys(BUILD.findall(text)))
+    made = dict.fromkeys(builds[:1], demo_build)
+    for target in builds[1:]:
+        made |= {f"{target}/{part}": demo_build / part for part in ("sentences", "entities")}
+    if TRAIN in text:
+        made["models/toy"] = request.getfixturevalue("readme") / "models/toy"
+    check_page(page, tmp_path, environment, made)
+
+
+def test_the_tutorial_shows_what_is_printed(demo_build: Path) -> None:
     """Lines that depend on the machine, and those that go on beyond the page, are cut."""
-    command = ["build", f"--dumps={ROOT / 'demo' / 'dumps'}", f"--output={tmp_path}/out/demo", "--min_links=2"]
-    assert main(command) == 0
-    printed = [line.replace(f"{tmp_path}/", "") for line in capfd.readouterr().out.replace(f"{ROOT}/", "").splitlines()]
+    text = (demo_build.parent / "printed").read_text("utf-8")
+    printed = text.replace(f"{demo_build.parents[1]}/", "").replace(f"{ROOT}/", "").splitlines()
     shown = next(text for _, _, text in blocks(ROOT / "docs" / "tutorial.md", "text")).splitlines()
     of_machine = re.compile(r"^ *\.\.\.$|disk:|^  all of|seconds,|^  engine:")
     places = [line for line in shown if not of_machine.search(line)]

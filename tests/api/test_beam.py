@@ -1,7 +1,5 @@
 """Transforms for other people's pipelines: the same rows as the pipelines and the Python API give."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +11,14 @@ from apache_beam.testing.util import assert_that, equal_to
 import wikianchor
 from tests.dumps import item, json_dump
 from wikianchor.beam import ReadDataset, ReadItems, ReadPages
-from wikianchor.pipelines.cli.command_line import main
 
 DEMO = Path(__file__).parents[2] / "demo" / "dumps"
 DUMP = next(DEMO.glob("enwiki*.xml*"))
 
 
 @pytest.fixture(scope="module")
-def pairs(tmp_path_factory: pytest.TempPathFactory) -> str:
-    output = tmp_path_factory.mktemp("demo")
-    assert main(["build", f"--dumps={DEMO}", f"--output={output}", "--min_links=2", "--workers=1"]) == 0
-    return f"{output}/pairs"
+def pairs(demo_build: Path) -> str:
+    return f"{demo_build}/pairs"
 
 
 def run(transform: Any, expected: list[Any], key: Any = None) -> None:
@@ -56,26 +51,3 @@ def test_a_dataset_as_rows_and_as_batches(pairs: str) -> None:
         lambda row: (row.text, row.entity, tuple(row.hard_negatives)),
     )
     run(ReadDataset(pairs, as_batches=True), [pa.RecordBatch.__name__], lambda batch: type(batch).__name__)
-
-
-def test_beam_yaml(tmp_path: Path) -> None:
-    definition = f"""
-pipeline:
-  type: chain
-  transforms:
-    - type: ReadSentences
-      config: {{dumps: "{DUMP}"}}
-    - type: MapToFields
-      config: {{fields: {{line: "title + ': ' + text"}}, language: python}}
-    - type: WriteToText
-      config: {{path: "{tmp_path}/sentences.txt"}}
-providers:
-  - include: "{Path(wikianchor.__file__).parent}/beam.yaml"
-"""
-    pytest.importorskip("docstring_parser", reason="NO BEAM YAML: pip install 'apache-beam[yaml]'")
-    command = [sys.executable, "-m", "apache_beam.yaml.main", f"--yaml_pipeline={definition}"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    text = "".join(path.read_text("utf-8") for path in tmp_path.glob("sentences.txt*"))
-    rows = wikianchor.open_wiki(DUMP).sentences()
-    assert sorted(text.splitlines()) == sorted(f"{row['title']}: {row['text']}" for row in rows)
