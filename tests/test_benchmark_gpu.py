@@ -1,15 +1,16 @@
 """`benchmarks/gpu.py` at toy size, so that it works the first time there is a card."""
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch", reason="NO TORCH: pip install '.[train]'")
-pytest.importorskip("sentence_transformers", reason="NO SENTENCE-TRANSFORMERS: pip install '.[dev]'")
-
-import torch
-
+# Imported by the test itself: it takes seconds.
+pytestmark = pytest.mark.skipif(
+    any(find_spec(name) is None for name in ("torch", "sentence_transformers")),
+    reason="NO TORCH OR SENTENCE-TRANSFORMERS: pip install '.[train,dev]'",
+)
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 
@@ -17,6 +18,7 @@ def test_every_part_has_its_row(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     monkeypatch.setattr(sys, "argv", ["gpu.py", "--toy"])
     import gpu
+    import torch
 
     threads = torch.get_num_threads()
     try:

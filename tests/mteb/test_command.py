@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import mteb
 import pytest
 
 from tests.mteb.conftest import write_mewsc16
@@ -15,6 +14,8 @@ TASKS = FIRST, SECOND = "MewsC16Clustering", "MewsC16BalancedClustering"
 
 def scores_in(output: Path) -> dict[str, list[dict[str, Any]]]:
     """Return the scores of each task as mteb reads them."""
+    import mteb
+
     results = [mteb.TaskResult.from_disk(path) for path in output.glob("results/*/*/MewsC16*.json")]
     return {result.task_name: sorted(result.scores["test"], key=lambda row: row["hf_subset"]) for result in results}
 

@@ -1,25 +1,23 @@
-"""The tasks of mteb over a dataset `mewsc16`."""
+"""The tasks of mteb over a dataset `mewsc16`. mteb, which takes seconds, is imported by the tests themselves."""
 
 import doctest
 import json
 from pathlib import Path
 from typing import Any
 
-import mteb
 import pyarrow as pa
 import pytest
-from mteb.abstasks.task_metadata import TaskMetadata
 
 from tests.mteb.conftest import SIZES, write_mewsc16
+from wikianchor import mteb as our_tasks
 from wikianchor.io.errors import InputError
-from wikianchor.mteb import MewsC16BalancedClustering, MewsC16Clustering
-from wikianchor.mteb import tasks as module
-from wikianchor.mteb.tasks import TASKS, balanced
 from wikianchor.schemas.mewsc16 import LANGUAGES, TOPICS
 
 
-def evaluate(encoder: Any, task: MewsC16Clustering) -> dict[str, Any]:
+def evaluate(encoder: Any, task: Any) -> dict[str, Any]:
     """Return the scores of each language."""
+    import mteb
+
     actual = mteb.evaluate(encoder, [task], cache=None, show_progress_bar=False, co2_tracker=False)
     (result,) = actual.task_results
     assert result.task_name == task.metadata.name
@@ -27,9 +25,15 @@ def evaluate(encoder: Any, task: MewsC16Clustering) -> dict[str, Any]:
     return {row["hf_subset"]: row for row in result.scores["test"]}
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", our_tasks.__all__)
 def test_metadata_are_what_mteb_asks_of_a_new_task(name: str, news: Path) -> None:
     """The checks of mteb's own tests: `is_filled`, `_validate_metadata`, a name of its own, a citation."""
+    import mteb
+    from mteb.abstasks.task_metadata import TaskMetadata
+
+    from wikianchor.mteb.tasks import TASKS
+
+    assert set(TASKS) == set(our_tasks.__all__)
     for metadata in (TASKS[name].metadata, TASKS[name](str(news)).metadata):
         assert isinstance(metadata, TaskMetadata)
         metadata._validate_metadata()
@@ -48,7 +52,7 @@ def test_metadata_are_what_mteb_asks_of_a_new_task(name: str, news: Path) -> Non
 
 
 def test_mteb_scores_all_languages_and_the_task_can_be_used_again(news: Path, encoder: Any) -> None:
-    task = MewsC16Clustering(str(news))
+    task = our_tasks.MewsC16Clustering(str(news))
     scores = evaluate(encoder, task)
     assert tuple(scores) == LANGUAGES
     assert scores["fa"]["languages"] == ["fas-Arab"]
@@ -58,14 +62,14 @@ def test_mteb_scores_all_languages_and_the_task_can_be_used_again(news: Path, en
 
 
 def test_a_score_depends_neither_on_the_other_languages_nor_on_their_order(news: Path, encoder: Any) -> None:
-    both = evaluate(encoder, MewsC16Clustering(str(news), languages=["ja", "deu"]))
+    both = evaluate(encoder, our_tasks.MewsC16Clustering(str(news), languages=["ja", "deu"]))
     assert tuple(both) == ("de", "ja")
-    assert evaluate(encoder, MewsC16Clustering(str(news)).filter_languages(["jpn"])) == {"ja": both["ja"]}
-    assert evaluate(encoder, MewsC16Clustering(str(news), ["ja"], seed=1))["ja"] != both["ja"]
+    assert evaluate(encoder, our_tasks.MewsC16Clustering(str(news)).filter_languages(["jpn"])) == {"ja": both["ja"]}
+    assert evaluate(encoder, our_tasks.MewsC16Clustering(str(news), ["ja"], seed=1))["ja"] != both["ja"]
 
 
 def test_a_balanced_subset_has_at_most_a_hundred_texts_of_a_class(news: Path) -> None:
-    tasks = [MewsC16Clustering(str(news), ["ja"]), MewsC16BalancedClustering(str(news), ["ja"])]
+    tasks = [our_tasks.MewsC16Clustering(str(news), ["ja"]), our_tasks.MewsC16BalancedClustering(str(news), ["ja"])]
     texts = []
     for task in tasks:
         task.load_data()
@@ -82,6 +86,8 @@ def test_a_balanced_subset_has_at_most_a_hundred_texts_of_a_class(news: Path) ->
 
 
 def test_a_balanced_subset_depends_on_language_and_page_ids_alone() -> None:
+    from wikianchor.mteb.tasks import balanced
+
     table = pa.table({"page_id": range(200), "label": ["a", "b"] * 100})
     first = set(balanced(table, "ja", 20)["page_id"].to_pylist())
     assert len(first) == 40
@@ -92,7 +98,9 @@ def test_a_balanced_subset_depends_on_language_and_page_ids_alone() -> None:
 
 
 def test_statistics_have_the_form_of_mtebs_and_no_file_of_mteb_is_written(news: Path) -> None:
-    task = MewsC16Clustering(str(news))
+    import mteb
+
+    task = our_tasks.MewsC16Clustering(str(news))
     statistics = task.calculate_descriptive_statistics()
     # A multilingual clustering task of mteb's own.
     theirs = mteb.get_task("SIB200ClusteringS2S").metadata.descriptive_stats
@@ -113,30 +121,35 @@ def test_statistics_have_the_form_of_mtebs_and_no_file_of_mteb_is_written(news: 
 
 
 def test_the_example_is_right() -> None:
-    assert doctest.testmod(module).failed == 0
+    from wikianchor.mteb import tasks
+
+    assert doctest.testmod(tasks).failed == 0
 
 
 def test_the_revision_is_that_of_the_rows(news: Path, tmp_path: Path) -> None:
-    first = MewsC16Clustering(str(news)).metadata
-    assert first.dataset == {"path": str(news), "revision": MewsC16BalancedClustering(f"{news}/").metadata.revision}
+    first = our_tasks.MewsC16Clustering(str(news)).metadata
+    assert first.dataset == {
+        "path": str(news),
+        "revision": our_tasks.MewsC16BalancedClustering(f"{news}/").metadata.revision,
+    }
     assert len(first.revision) == 40
     other = write_mewsc16(tmp_path / "other", dict.fromkeys(LANGUAGES, (12, 8, 5)))
-    assert MewsC16Clustering(str(other)).metadata.revision != first.revision
+    assert our_tasks.MewsC16Clustering(str(other)).metadata.revision != first.revision
 
 
 def test_what_cannot_be_evaluated_is_told_in_one_line(news: Path, tmp_path: Path) -> None:
     part = write_mewsc16(tmp_path / "part", {"de": (5, 5), "ja": (5, 5), "sv": (5,)})
     with pytest.raises(InputError, match=r"part: no rows in ar, ca, .*, tr: build .* --languages=de,ja,sv$"):
-        MewsC16Clustering(str(part))
+        our_tasks.MewsC16Clustering(str(part))
     with pytest.raises(InputError, match="--languages=it: MewsC-16 is in ar, ca, "):
-        MewsC16Clustering(str(part), ["it", "ja"])
+        our_tasks.MewsC16Clustering(str(part), ["it", "ja"])
     with pytest.raises(InputError, match="sv has one label: there is nothing to cluster"):
-        MewsC16Clustering(str(part), ["sv"]).load_data()
+        our_tasks.MewsC16Clustering(str(part), ["sv"]).load_data()
     (part / "data/ja/train-00000-of-00001.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputError, match="missing or not of the size in the manifest"):
-        MewsC16Clustering(str(part), ["de"])
+        our_tasks.MewsC16Clustering(str(part), ["de"])
     with pytest.raises(InputError, match="unfinished or no dataset"):
-        MewsC16Clustering(str(part / "data"))
+        our_tasks.MewsC16Clustering(str(part / "data"))
     paper = write_mewsc16(tmp_path / "paper", {"de": (5, 5)}, mode="paper")
     with pytest.raises(InputError, match="was built with --mode=paper: the tasks are of clean sentences"):
-        MewsC16Clustering(str(paper), ["de"])
+        our_tasks.MewsC16Clustering(str(paper), ["de"])

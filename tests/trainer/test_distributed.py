@@ -1,5 +1,6 @@
 """Two processes with half a batch each are one process with all of it: losses, gradients, and the table."""
 
+import multiprocessing
 import os
 import socket
 from pathlib import Path
@@ -90,7 +91,9 @@ def test_two_processes_are_one(options: dict[str, Any], tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    torch.multiprocessing.spawn(worker, (port, options, str(tmp_path)), nprocs=2)
+    # Both are copies of one process that has loaded torch.
+    multiprocessing.set_forkserver_preload([__name__])
+    torch.multiprocessing.start_processes(worker, (port, options, str(tmp_path)), nprocs=2, start_method="forkserver")
     for optimizer in OPTIMIZERS:
         losses, weights = three_steps({**options, "entity_optimizer": optimizer})
         assert weights["table.weight"].shape == (entities, 32)
