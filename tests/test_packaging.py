@@ -94,7 +94,7 @@ def test_every_data_file_is_in_the_wheel(wheel: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["zip", "tar", "sdist"])
+@pytest.mark.parametrize("form", ["zip", "sdist", pytest.param("tar", marks=pytest.mark.nightly)])
 def test_every_form_of_the_source_makes_the_same_wheel(built: Path, tmp_path: Path, form: str) -> None:
     """Python unpacks the links of a ZIP as text files. An editable install makes links of them again."""
     if form == "sdist":
@@ -121,8 +121,10 @@ def test_every_form_of_the_source_makes_the_same_wheel(built: Path, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_mypy_checks_a_program_against_an_editable_install(built: Path, tmp_path: Path) -> None:
-    """A type checker reads the path of the checkout, and runs no import hook."""
+def test_mypy_checks_a_program_against_an_editable_install(
+    built: Path, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    """A type checker reads the path of the checkout, and runs no import hook. What it knows of Python is kept."""
     pytest.importorskip("mypy", reason="NO mypy: pip install '.[dev]'")
     build(built.parent / "source", "editable")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
@@ -136,8 +138,9 @@ def test_mypy_checks_a_program_against_an_editable_install(built: Path, tmp_path
 
 ends: list[{}] = make_splitter("rules", "en")("One. Two.")
 """
+    kept = pytestconfig.cache.mkdir("mypy") if pytestconfig.cache else tmp_path / "cache"
     python = f"--python-executable={tmp_path}/venv/bin/python"
-    command = [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={tmp_path}/cache", python, program]
+    command = [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={kept}", python, program]
     for name, status in (("int", 0), ("str", 1)):
         program.write_text(text.format(name))
         surroundings = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "MYPYPATH")}
