@@ -240,6 +240,9 @@ def test_the_lines_of_the_workers_image_in_a_new_environment(tmp_path: Path) -> 
     checkout.mkdir(parents=True)
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     surroundings = {**os.environ, "PATH": f"{tmp_path}/venv/bin:{os.environ['PATH']}", "PYTHONPATH": ""}
+    # The pip of python:3.11.13: the one of an older Python knows no extra, such as google-auth[pyopenssl], of a pin
+    # with hashes.
+    subprocess.run(["pip", "install", "--quiet", "pip==24.0"], check=True, env=surroundings)
     # The wheel of the core, which the image builds in a stage of its own.
     wheels = [
         sys.executable,
