@@ -43,7 +43,7 @@ def site_rules(site: Site) -> str:
         "file_names": sorted(name for name, key in site.namespaces.items() if key == FILE),
         "beside": words_beside(facts),
         "numbers": number_form(site.language)._asdict(),
-        "template_rules": dict(template_rules(site.language)),
+        "template_rules": dict(template_rules(site.wiki, site.language)),
         "measures": {table: dict(measures(table)) for table in ("units", "ranges")},
         "entities": ENTITIES | html5,
     }

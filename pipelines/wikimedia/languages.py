@@ -150,6 +150,15 @@ def is_language_edition(wiki: str) -> bool:
     return code in language_table()["languages"] or (re.fullmatch("[a-z]{2,3}", code) is not None and code != "ten")
 
 
+def is_wikipedia(wiki: str) -> bool:
+    """Return whether a wiki is a Wikipedia.
+
+    >>> is_wikipedia("enwiki"), is_wikipedia("enwikinews"), is_wikipedia("commonswiki")
+    (True, False, False)
+    """
+    return split_wiki(wiki)[1] == "wiki" and is_language_edition(wiki)
+
+
 def language_of_wiki(wiki: str) -> str:
     """Return the language code that MediaWiki uses on a wiki; "en" for wikis without a language of their own.
 

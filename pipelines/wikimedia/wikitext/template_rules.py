@@ -8,6 +8,7 @@ A rule is "" for a template that shows nothing in a sentence. Otherwise it is a 
     {measure}           a number with its unit, from the arguments of {{convert|5|to|10|km|mi}}
     [ ({2})]            optional text: shown only if its slots have values
     {open} {close}      square brackets
+    {link} {end}        the brackets around a link
     {?lc} {!3}          conditions: the argument must be given; must not be given
     {!words}            no unnamed argument may hold words: on some wikis the template wraps the text that it marks
 
@@ -23,6 +24,7 @@ from functools import lru_cache
 from typing import Any
 
 from wikianchor.io.package_data import package_json
+from wikianchor.pipelines.wikimedia.languages import is_wikipedia
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, protect
 
 _SLOT = re.compile(r"\{([^{}]*)\}")
@@ -32,17 +34,23 @@ _VALUE = re.compile(r"[-+−]?[\d.,/+]+(?:[eE][-+]?\d+)?")
 # "12 de mayo de 2010" is a date.
 _DATE_WORDS: int = package_json("pipelines.wikimedia", "limits.json")["date_words"]
 # Protected, so that two brackets do not become a link.
-_SIGNS = {"open": protect("["), "close": protect("]")}
+_SIGNS = {"open": protect("["), "close": protect("]"), "link": "[[", "end": "]]"}
+# The key of the rules for wikis that are no Wikipedia.
+_SISTERS = "sisters"
 
 
 @lru_cache(maxsize=64)
-def template_rules(language: str) -> Mapping[str, str]:
-    """Return the rules of a language by lower-case template name, including the rules of all languages.
+def template_rules(wiki: str, language: str) -> Mapping[str, str]:
+    """Return the rules of a wiki by lower-case template name, including the rules of all wikis.
 
     The name "lang-*" stands for all templates whose names begin with "lang-".
+
+    Args:
+        wiki: its database name.
+        language: code of its language.
     """
     merged: dict[str, str] = {}
-    for key in ("*", language.split("-")[0], language):
+    for key in ("*", *(() if is_wikipedia(wiki) else (_SISTERS,)), language.split("-")[0], language):
         for rule, names in _table("rules").get(key, {}).items():
             merged.update(dict.fromkeys(names, rule))
     return merged

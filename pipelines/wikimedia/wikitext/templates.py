@@ -126,7 +126,7 @@ class Templates:
     """
 
     def __init__(self, site: Site, blank: bool, find: FindTemplate | None = None) -> None:
-        self._rules: Mapping[str, str] = {} if blank else template_rules(site.language)
+        self._rules: Mapping[str, str] = {} if blank else template_rules(site.wiki, site.language)
         self._blank = blank
         self._number = number_writer(site.language)
         self._words = language_facts(site.language).words

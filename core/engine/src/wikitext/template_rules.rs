@@ -3,9 +3,10 @@
 //!
 //! A rule is a text with slots: `{1}` and `{name}` for arguments, `{2|1}` for the first that is given, `{#1}` for a
 //! number, `{*}` for all unnamed arguments, `{measure}` for a number with its unit, `{open}` and `{close}` for square
-//! brackets. `[...]` is shown only if its slots have values; `{?lc}` and `{!3}` are conditions, and `{!words}` means
-//! that no unnamed argument holds words. If a rule does not fit a call, the one after `||` is tried; if none fits,
-//! there is a gap. A rule is parsed once: an optional text shows all or nothing, so it is a tree.
+//! brackets, `{link}` and `{end}` for those around a link. `[...]` is shown only if its slots have values; `{?lc}` and
+//! `{!3}` are conditions, and `{!words}` means that no unnamed argument holds words. If a rule does not fit a call, the
+//! one after `||` is tried; if none fits, there is a gap. A rule is parsed once: an optional text shows all or nothing,
+//! so it is a tree.
 
 use super::numbers::NumberWriter;
 use super::placeholders::{protect, GAP};
@@ -108,6 +109,8 @@ impl Node {
             // Protected, so that two brackets do not become a link.
             "open" => Node::Text(protect("[")),
             "close" => Node::Text(protect("]")),
+            "link" => Node::Text("[[".to_owned()),
+            "end" => Node::Text("]]".to_owned()),
             "*" => Node::Unnamed,
             "measure" => Node::Measure,
             _ => Node::Argument {
