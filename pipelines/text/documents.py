@@ -99,7 +99,7 @@ def make_document(extract: Extract, wiki: str, page_sentences: Sequence[Sentence
         document.sentences.append(Span(sentence.number, sentence.region, start, start + len(sentence.text)))
     links = [_moved(link, lines.moved(link.start)) for link in _page_links(extract.links, wiki, structure)]
     categories = dict.fromkeys(structure.categories)
-    for aside in extract.asides:
+    for aside in extract.asides_of_document:
         links += _add_aside(aside, wiki, lines)
         categories |= dict.fromkeys(aside.structure.categories if aside.structure else ())
     document.text, document.categories = "\n".join(lines.texts), list(categories)
@@ -129,9 +129,10 @@ def _moved(link: DocumentLink, start: int) -> DocumentLink:
 
 def _add_aside(aside: Aside, wiki: str, lines: _Lines) -> Iterator[DocumentLink]:
     """Add the lines of an aside that contain links as blocks, and yield their links."""
-    links = iter(_page_links(aside.links, wiki, aside.structure or Structure()))
+    in_order = _page_links(aside.links, wiki, aside.structure or Structure())
+    links = iter(in_order)
     link = next(links, None)
-    for cell in aside_fragments(aside, 0):
+    for cell in aside_fragments(aside, 0, [link.start for link in in_order]):
         shift, end = lines.length - cell.start, aside.text.find("\n", cell.start)
         lines.add_block(_OF_ASIDES[aside.region], cell.text)
         while link is not None and (link.start < end or end < 0):
@@ -160,8 +161,8 @@ class _Lines:
         self._number = self._offset = self._quotations = 0
         # Whether the next line goes on the last block, if it is of its kind.
         self._goes_on = False
-        # Whether the line of wikitext has a break that is not soft.
-        self._in_block = False
+        # Whether the line of wikitext has a break that is not soft, and whether it is a list item.
+        self._in_block = self._in_item = False
 
     def _holds_block(self) -> bool:
         """Return whether the line of wikitext that begins here has a break that is not soft."""
@@ -182,9 +183,11 @@ class _Lines:
             self._quotations += 1
         elif before == Break.UNQUOTE:
             self._quotations -= 1
+            self._in_item = False
         if before is None:
             # A line of wikitext. In MediaWiki one with block tags or images is in a paragraph with no other.
             was_block, self._in_block = self._in_block, self._holds_block()
+            self._in_item = line.startswith(LIST)
             if was_block or self._in_block or (not text and after is None):
                 self._goes_on = False
         elif before != Break.SOFT:
@@ -197,7 +200,9 @@ class _Lines:
         self._offset += len(line) + 1
 
     def _add_text(self, mark: str, text: str, level: int, before: Break | None) -> None:
-        kind = _KINDS.get(mark, QUOTATION if self._quotations > 0 else PARAGRAPH)
+        # What stands behind a tag in a list item is in it too.
+        plain = QUOTATION if self._quotations > 0 else _KINDS[LIST] if self._in_item else PARAGRAPH
+        kind = _KINDS.get(mark, plain)
         last = self.blocks[-1] if self.blocks else None
         if self._goes_on and last is not None and (before == Break.SOFT or (kind == last.kind and kind in _LONG)):
             self.blocks[-1] = last._replace(end=self.length + len(text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -160,22 +160,27 @@ def _fragment(sentence: Sentence, extract: Extract) -> Sentence:
     return sentence._replace(text=text.replace(GAP, MISSING)) if GAP in text else sentence
 
 
-def aside_fragments(aside: Aside, number: int) -> list[Sentence]:
-    """Return the lines of an aside that contain links, numbered from `number`, with MISSING in place of gaps.
+def aside_fragments(aside: Aside, number: int, link_starts: Sequence[int] | None = None) -> list[Sentence]:
+    """Return the lines of an aside that contain links, with MISSING in place of gaps.
 
     Cells and captions are not split into sentences: they are read for their names.
+
+    Args:
+        aside: of a page.
+        number: that of the first line.
+        link_starts: offsets of the links, ascending; None for the links to articles of the wiki.
     """
-    text, links = aside.text, aside.links
+    text, starts = aside.text, aside.links.starts if link_starts is None else link_starts
     fragments: list[Sentence] = []
     first = 0
-    while first < len(links.starts):
-        start = text.rfind("\n", 0, links.starts[first]) + 1
+    while first < len(starts):
+        start = text.rfind("\n", 0, starts[first]) + 1
         end = text.find("\n", start)
         line = text[start : end if end >= 0 else len(text)]
         words = line.lstrip(LINE_MARKS + " ")
         start += len(line) - len(words)
         last = first
-        while last < len(links.starts) and links.starts[last] < start + len(words):
+        while last < len(starts) and starts[last] < start + len(words):
             last += 1
         shown = words.rstrip().replace(GAP, MISSING)
         fragments.append(Sentence(number + len(fragments), aside.region, shown, start, first=first, last=last))

@@ -139,6 +139,53 @@ def test_a_row_is_an_article(engine: str, tmp_path: Path, wikianchor: Run) -> No
     assert wikianchor("verify", tmp_path / "out", f"--against={tmp_path}/dumps").status == 0
 
 
+NEWS = (
+    "In {{w|Paris}} the {{w|Bus (vehicle)|buses}} and {{w|tram}}s run to [[w:de:Bonn|Bonn]], [[w:Rome]], "
+    "[[:w:fr:Nice]] and [[Local news]] as {{w|Lyon|lang=fr}} said in [[:de:Berlin]].\n{|\n| {{w|Cell}}\n|}\n"
+    "[[File:A.png|thumb|See {{w|Caption|it}} now.]]\n[[de:Bericht]]"
+)
+# As wikis define it: a link, one that asks the database, and in Lua; and without its page.
+LINK = "[[w:{{#if:{{{lang|}}}|{{{lang}}}:}}{{{1}}}|{{{2|{{{1}}}}}}]]<noinclude>Words.</noinclude>"
+TEMPLATES = {
+    "link": LINK,
+    "database": f"{{{{#ifexist:{{{{{{1}}}}}}|[[{{{{{{1}}}}}}]]|{LINK}}}}}",
+    "lua": "{{#invoke:w|w}}",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("template", [*TEMPLATES, "none"])
+def test_links_of_wikinews_name_their_wikipedia(template: str, engine: str, tmp_path: Path) -> None:
+    pages = [page("A report", 1, NEWS)]
+    if template in TEMPLATES:
+        pages.append(page("Template:W", 2, TEMPLATES[template], namespace=10))
+    path = tmp_path / "enwikinews-20260201-pages-articles.xml.bz2"
+    path.write_bytes(bz2.compress(export(pages, "enwikinews")))
+    wiki = wikianchor.open_wiki(path, documents=True, cache=str(tmp_path), engine=engine)
+    row = next(wiki.documents())
+    assert row["text"].startswith("In Paris the buses and trams run to Bonn, w:Rome, w:fr:Nice and Local news as Lyon")
+    shown = [(row["text"][link["start"] : link["end"]], link["wiki"], link["target"]) for link in row["links"]]
+    assert shown == [
+        ("Paris", "enwiki", "Paris"),
+        ("buses", "enwiki", "Bus (vehicle)"),
+        ("trams", "enwiki", "Tram"),
+        ("Bonn", "dewiki", "Bonn"),
+        ("w:Rome", "enwiki", "Rome"),
+        ("w:fr:Nice", "frwiki", "Nice"),
+        ("Local news", "enwikinews", "Local news"),
+        ("Lyon", "frwiki", "Lyon"),
+        ("Cell", "enwiki", "Cell"),
+        ("it", "enwiki", "Caption"),
+    ]
+    assert [row["blocks"][link["block"]]["kind"] for link in row["links"]] == [
+        *["paragraph"] * 8,
+        "table_cell",
+        "caption",
+    ]
+    # `sentences` has the links of its own wiki alone.
+    assert [link["target"] for sentence in wiki.sentences() for link in sentence["links"]] == ["Local news"]
+
+
 def _open(directory: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = wikianchor.open_dataset(str(directory)).to_arrow("documents").to_pylist()
     return rows

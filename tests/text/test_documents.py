@@ -44,6 +44,7 @@ def blocks(text: str) -> list[tuple[str, str]]:
         ("1. [[File:a.png|thumb]] 2.\n3.", [("paragraph", f"{number}.") for number in (1, 2, 3)]),
         ("1. [[File:a.png]] 2.\n3.", [("paragraph", "1. 2.\n3.")]),
         ("* one<br>more\n* two", [("list_item", "one\nmore"), ("list_item", "two")]),
+        ("* <div>one</div>\n* two<p>more", [("list_item", "one"), ("list_item", "two"), ("list_item", "more")]),
         ("; term : definition\n: more", [("list_item", "term"), ("list_item", "definition"), ("list_item", "more")]),
         (" a\n b\n\n c", [("preformatted", "a\nb"), ("preformatted", "c")]),
         (
@@ -94,6 +95,9 @@ def test_links_have_their_wiki_section_and_block() -> None:
 def test_categories_come_once_each_in_order() -> None:
     _, document = read("[[Category:b]] [[category: a_c|x]] [[Category:B]] [[:Category:d]]<!-- [[Category:e]] -->")
     assert document.categories == ["B", "A c"]
+    # Of a cell without a link too.
+    _, document = read("[[Category:b]]\n{|\n| a [[Category:f]]\n|}")
+    assert (document.categories, document.text) == (["B", "F"], "")
 
 
 @settings(max_examples=500)

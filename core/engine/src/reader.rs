@@ -111,7 +111,7 @@ impl Reader {
                 }
                 let last = kept.last().into_iter().chain(fragments.last()).map(|sentence| sentence.number + 1).max();
                 let mut number = last.unwrap_or(0);
-                for aside in &extract.asides {
+                for aside in extract.asides.iter().filter(|aside| !aside.links.starts.is_empty()) {
                     let in_aside = aside_fragments(&page_text(&aside.text, &aside.links, &[]), aside.region, number);
                     self.fragments.add(page, &aside.text, &in_aside, &aside.links);
                     number += in_aside.len() as u32;

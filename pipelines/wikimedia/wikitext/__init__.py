@@ -81,6 +81,7 @@ class Extract:
             of the wikitext (`link_counts`), with "text:" characters in calls that show nothing (`templates`).
         asides: those of the page, if they were asked for.
         structure: what `documents` has besides, if it was asked for.
+        asides_of_document: with the structure, `asides` and those with links to other Wikipedias or categories alone.
     """
 
     text: str
@@ -90,6 +91,7 @@ class Extract:
     counts: Counter[str]
     asides: list[Aside] = field(default_factory=list)
     structure: Structure | None = field(default=None, compare=False)
+    asides_of_document: list[Aside] = field(default_factory=list, compare=False)
 
 
 class Extractor:
@@ -151,8 +153,14 @@ class Extractor:
         if self._asides and (tables or captions):
             cells = [line for table in tables for line in linked_cells(table)]
             in_tables, captions_in_tables = self._aside("table", cells, title, counts, tuple(missing))
-            captions += captions_in_tables
-            extract.asides = in_tables + self._aside("caption", captions, title, counts, tuple(missing))[0]
+            in_captions, _ = self._aside("caption", captions + captions_in_tables, title, counts, tuple(missing))
+            asides = (in_tables, in_captions)
+            extract.asides = [aside for aside in asides if aside.links.starts]
+            extract.asides_of_document = [
+                aside
+                for aside in asides
+                if (structure := aside.structure) and (aside.links.starts or structure.wikis or structure.categories)
+            ]
         return extract
 
     def _extract(
@@ -227,8 +235,8 @@ class Extractor:
 
     def _aside(
         self, region: str, lines: Iterable[str], title: str, counts: Counter[str], missing: Sequence[str]
-    ) -> tuple[list[Aside], list[str]]:
-        """Return the aside of some lines of wikitext, if they show a link, and the captions in it that contain links.
+    ) -> tuple[Aside, list[str]]:
+        """Return the aside of some lines of wikitext, and the captions in it that contain links.
 
         Args:
             region: that of the aside.
@@ -248,7 +256,7 @@ class Extractor:
         count_change(kinds, counts[region], links_in(text))
         counts[region] = links
         counts.update(+kinds)
-        return [Aside(region, extract.text, extract.links, extract.structure)] if links else [], captions
+        return Aside(region, extract.text, extract.links, extract.structure), captions
 
     def linked_titles(self, text: str, title: str) -> list[str]:
         """Return the titles of all articles that the wikitext links to, sorted, without the page itself."""

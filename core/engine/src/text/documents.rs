@@ -44,8 +44,9 @@ struct Lines {
     quotations: i64,
     /// Whether the next line goes on the last block, if it is of its kind.
     goes_on: bool,
-    /// Whether the line of wikitext has a break that is not soft.
+    /// Whether the line of wikitext has a break that is not soft, and whether it is a list item.
     in_block: bool,
+    in_item: bool,
 }
 
 impl Lines {
@@ -56,13 +57,17 @@ impl Lines {
         let text = text.trim_end_matches(' ');
         match before {
             Some(Break::Quote) => self.quotations += 1,
-            Some(Break::Unquote) => self.quotations -= 1,
+            Some(Break::Unquote) => {
+                self.quotations -= 1;
+                self.in_item = false;
+            }
             _ => {}
         }
         if before.is_none() {
             // A line of wikitext. In MediaWiki one with block tags or images is in a paragraph with no other.
             let was_block = self.in_block;
             self.in_block = after.iter().any(|&(_, kind)| kind != Break::Soft);
+            self.in_item = line.starts_with(LIST);
             if was_block || self.in_block || (text.is_empty() && after.is_empty()) {
                 self.goes_on = false;
             }
@@ -81,6 +86,8 @@ impl Lines {
             Some(LIST) => Name::ListItem,
             Some(PREFORMATTED) => Name::Preformatted,
             _ if self.quotations > 0 => Name::Quotation,
+            // What stands behind a tag in a list item is in it too.
+            _ if self.in_item => Name::ListItem,
             _ => Name::Paragraph,
         };
         let points = length(text);
@@ -253,9 +260,9 @@ impl LinkWriter<'_> {
 fn add_aside(aside: &Aside, lines: &mut Lines, writer: &mut LinkWriter, rows: &mut Documents) {
     let none = Structure::default();
     let links = page_links(&aside.links, aside.structure.as_ref().unwrap_or(&none));
+    let starts: Vec<usize> = links.iter().map(PageLink::start).collect();
     let mut links = links.iter().peekable();
-    let text =
-        PageText { text: &aside.text, link_starts: &aside.links.starts, link_ends: &aside.links.ends, gaps: &[] };
+    let text = PageText { text: &aside.text, link_starts: &starts, link_ends: &[], gaps: &[] };
     let kind = if aside.region == Name::Table { Name::TableCell } else { Name::Caption };
     for cell in aside_fragments(&text, aside.region, 0) {
         let line = [Line { start: cell.start, point: lines.length }];

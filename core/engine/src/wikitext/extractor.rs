@@ -41,6 +41,7 @@ pub struct Extract {
     pub other_links: Links,
     pub gaps: Vec<String>,
     pub counts: Counts,
+    /// With the structure, those too that have links to other Wikipedias or categories alone.
     pub asides: Vec<Aside>,
     /// What `documents` has besides, if it was asked for.
     pub structure: Option<Structure>,
@@ -172,7 +173,8 @@ impl Extractor {
         }
     }
 
-    /// Return the aside of some lines of wikitext, if they show a link, and the captions in it that contain links.
+    /// Return the aside of some lines of wikitext, if they show a link to an article or, with the structure, have links
+    /// to other Wikipedias or categories; and the captions in it that contain links.
     fn aside(
         &mut self,
         region: Name,
@@ -198,7 +200,9 @@ impl Extractor {
             }
         }
         let aside = Aside { region, text: extract.text, links: extract.links, structure: extract.structure };
-        ((links > 0).then_some(aside), captions)
+        let of_document = |structure: &Structure| !(structure.wikis.is_empty() && structure.categories.is_empty());
+        let is_read = links > 0 || aside.structure.as_ref().is_some_and(of_document);
+        (is_read.then_some(aside), captions)
     }
 }
 
