@@ -3,8 +3,9 @@
     titles, sitelinks -> BuildIndex -> a title index of each wiki
     documents -> join_shard -> parts -> commit_joined
 
-One worker joins a shard, which becomes one part of the dataset. Links to a Wikipedia of which no dataset of sentences
-is given keep a null item.
+One worker joins a shard, which becomes one part of the dataset. Datasets of sentences without documents, such as those
+of the Wikipedias that a Wikinews links to, only give titles and redirects. Of other wikis, the sitelinks alone tell the
+items of titles.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from wikianchor.pipelines.documents.options import DocumentsOptions
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import DOCUMENTS
 from wikianchor.pipelines.engine.stage import Stage, commit_dataset, run_stage
+from wikianchor.pipelines.wikimedia.languages import is_wikipedia
 from wikianchor.schemas import documents as schema
 
 
@@ -35,19 +37,19 @@ def run(config: DocumentsOptions, beam_args: Sequence[str], keep_older: bool = F
         keep_older: see `run_stage`.
 
     Raises:
-        UsageError, InputError: the datasets do not go together, one is missing, or one has no documents.
+        UsageError, InputError: the datasets do not go together, one is missing, or none has documents.
     """
     sentences, entities = open_inputs(config.sentences, config.entities)
-    for dataset in sentences:
-        if not dataset.configs.get("documents"):
-            raise InputError(f"{dataset.directory}: has no documents: build it again with --documents")
-    read = sum(shard["bytes"] for dataset in sentences for shard in dataset.configs["documents"]["shards"])
+    with_documents = [dataset for dataset in sentences if dataset.configs.get("documents")]
+    if not with_documents:
+        raise InputError(f"{sentences[0].directory}: has no documents: build it again with --documents")
+    read = sum(size for dataset in with_documents for size in dataset.sizes("documents"))
     stage = Stage(
         dataset="documents",
         schema_version=schema.VERSION,
         output=config.output,
         inputs=input_records((*sentences, entities)),
-        options=options_of(map(wiki_of, sentences)),
+        options=options_of(map(wiki_of, with_documents)),
         build=partial(build, config=config, sentences=sentences, entities=entities),
         load=Load(read / DOCUMENTS),
     )
@@ -72,8 +74,10 @@ def build(
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep, as_dict
     from wikianchor.pipelines.titles.steps import BuildIndex
 
-    datasets = [(wiki_of(dataset), dataset.directory) for dataset in sorted(sentences, key=wiki_of)]
-    built = pipeline | "Build title indexes" >> BuildIndex(sentences, entities, work)  # IndexBuilt
+    ordered = [dataset for dataset in sorted(sentences, key=wiki_of) if dataset.configs.get("documents")]
+    datasets = [(wiki_of(dataset), dataset.directory) for dataset in ordered]
+    others = sorted(set(filter(is_wikipedia, entities.options["wikis"])).difference(map(wiki_of, sentences)))
+    built = pipeline | "Build title indexes" >> BuildIndex(sentences, entities, work, others)  # IndexBuilt
     indexes = as_dict(built, "Indexes by wiki", attrgetter("wiki"))
     joined = (
         pipeline

@@ -23,7 +23,7 @@ class WikiTitles(NamedTuple):
 
     Attributes:
         wiki: database name.
-        sentences: directory of its dataset of sentences.
+        sentences: directory of its dataset of sentences; "" without one: then only the titles of sitelinks are known.
         entities: directory of the dataset of entities.
     """
 
@@ -50,7 +50,7 @@ class IndexBuilt(NamedTuple):
 
 def build_index(task: WikiTitles, work: Workspace) -> IndexBuilt:
     """Build the title index of a wiki on disk."""
-    titles = shards_of(task.sentences, "titles")
+    titles = shards_of(task.sentences, "titles") if task.sentences else []
     path, counts = build_title_index(titles, shards_of(task.entities, "sitelinks"), task.wiki, work.scratch)
     groups = save_tables(work.scratch, f"groups-{task.wiki}", {"groups": row_groups(titles)})
     return IndexBuilt(task.wiki, path, groups, counts)
@@ -64,14 +64,17 @@ class BuildIndex(beam.PTransform):
         sentences: the datasets of sentences, one for each wiki.
         entities: the dataset of entities.
         work: the workspace of the run.
+        others: wikis without a dataset of sentences.
     """
 
     sentences: Sequence[Dataset]
     entities: Dataset
     work: Workspace
+    others: Sequence[str] = ()
 
     def expand(self, begin: Any) -> beam.PCollection[IndexBuilt]:
         directories = sorted((wiki_of(dataset), dataset.directory) for dataset in self.sentences)
+        directories += [(wiki, "") for wiki in self.others]
         return (
             begin
             | "List wikis" >> beam.Create([WikiTitles(*names, self.entities.directory) for names in directories])
