@@ -6,7 +6,7 @@ items of these rows are parsed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -115,7 +115,7 @@ class Again:
             self.skipped.append(f"{wiki} has no dump there")
         return paths
 
-    def _items(self, options: Mapping[str, Any], qids: Collection[int]) -> Iterator[Item]:
+    def _items(self, options: Mapping[str, Any], is_wanted: Callable[[Item], bool]) -> Iterator[Item]:
         """Yield items of the Wikidata dumps, read with the options of a dataset."""
         wikis, labels, texts = options["wikis"], options["labels"], options.get("texts", ("labels",))
         wanted = wanted_filter(wikis)
@@ -123,7 +123,7 @@ class Again:
             for line in filter(wanted, item_lines(path)):
                 with suppress(BadLine):
                     item = parse_item(line, wikis, labels, texts)
-                    if not isinstance(item, Skip) and item.qid in qids:
+                    if not isinstance(item, Skip) and is_wanted(item):
                         yield item
 
     def sentences(self) -> None:
@@ -150,6 +150,89 @@ class Again:
         for (page, _), row in wanted.items():
             self._compare(f"{wiki} page {page}", row, None)
 
+    def documents(self) -> None:
+        """Derive rows of `documents` again: what the pages say, and the items of pages and links."""
+        by_wiki: dict[str, list[dict[str, Any]]] = {}
+        for row in self._sample(config="documents"):
+            by_wiki.setdefault(row["wiki"], []).append(row)
+        for wiki, rows in by_wiki.items():
+            if not (paths := self._dump_of(wiki)):
+                continue
+            wanted = {row["page_id"]: row for row in rows}
+            for title, rows_of_page in self._read(self._open(paths, self._options_of(wiki)), wanted.keys()):
+                row = wanted.pop(title["page_id"])
+                links = [{**link, "qid": None} for link in row["links"]]
+                where = f"{wiki} page {row['page_id']} ({row['title']})"
+                self._compare(where, {**row, "qid": None, "links": links}, rows_of_page.document)
+            for page, row in wanted.items():
+                self._compare(f"{wiki} page {page} ({row['title']})", row, None)
+        if self._sources.wikidata:
+            self._items_of_documents([row for rows in by_wiki.values() for row in rows])
+        else:
+            self.skipped.append("items: Wikidata has no dump there")
+
+    def _options_of(self, wiki: str) -> Mapping[str, Any]:
+        """Return the options with which the documents of a wiki were read."""
+        return {**self._sources.options.get(wiki, {"wiki": wiki}), "documents": True}
+
+    def _items_of_documents(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Compare the items of titles, of pages and in links, with those that dumps tell."""
+        recorded: dict[tuple[str, str, int | None], str] = {}
+        for row in rows:
+            where = f"{row['wiki']} page {row['page_id']} ({row['title']})"
+            recorded.setdefault((row["wiki"], row["title"], row["qid"]), where)
+            for link in row["links"]:
+                recorded.setdefault((link["wiki"], link["target"], link["qid"]), where)
+        # Of these wikis the redirects were known too.
+        with_titles = {source["wiki"] for source in self._dataset.manifest["inputs"] if source["wiki"]}
+        for wiki in sorted({wiki for wiki, _, _ in recorded} & with_titles - {row["wiki"] for row in rows}):
+            self._dump_of(wiki)
+        derivable = with_titles & self._sources.pages.keys()
+        pages: dict[tuple[str, str], Mapping[str, Any]] = {}
+        for wiki in sorted(derivable):
+            wikis = self._open(self._sources.pages[wiki], self._options_of(wiki))
+            known = self._chains(wikis, {title for of_wiki, title, _ in recorded if of_wiki == wiki})
+            pages |= {(wiki, title): page for title, page in known.items()}
+        by_title = self._items_by_title({(wiki, title) for wiki, title, _ in recorded}, pages)
+        for (wiki, title, qid), where in recorded.items():
+            derived = _items_of(wiki, title, pages, by_title)
+            # `entities` may not have been asked for the sitelinks of a wiki without titles.
+            is_derivable = wiki in derivable or (wiki not in with_titles and qid is not None)
+            if is_derivable and qid not in derived:
+                shown = " or ".join(sorted("none" if item is None else f"Q{item}" for item in derived))
+                self.problems.append(f"{where}: the item of {wiki} {title!r} is {qid}, derived again it is {shown}")
+
+    def _items_by_title(
+        self, titles: Collection[tuple[str, str]], pages: Mapping[tuple[str, str], Mapping[str, Any]]
+    ) -> dict[tuple[str, str], set[int]]:
+        """Return the items that Wikidata and page_props give to titles of wikis.
+
+        Args:
+            titles: the titles.
+            pages: rows of `titles`, whose items are returned too.
+        """
+        wanted = pages.keys() | titles
+        items: dict[tuple[str, str], set[int]] = {}
+        options = {"wikis": tuple(sorted({wiki for wiki, _ in wanted})), "labels": ()}
+        for item in self._items(options, lambda item: not wanted.isdisjoint(item.sitelinks)):
+            for sitelink in wanted.intersection(item.sitelinks):
+                items.setdefault(sitelink, set()).add(item.qid)
+        ids = {(wiki, page["page_id"]): title for (wiki, title), page in pages.items()}
+        for wiki in {wiki for wiki, _ in pages} & self._sources.page_props.keys():
+            for page_number, qid in page_props_of(self._sources.page_props[wiki]):
+                if (title := ids.get((wiki, page_number))) is not None:
+                    items.setdefault((wiki, title), set()).add(qid)
+        return items
+
+    def _chains(self, wikis: Sequence[Wiki], titles: Collection[str]) -> dict[str, Mapping[str, Any]]:
+        """Return the rows of `titles` of some titles, and of those that redirects lead to."""
+        known: dict[str, Mapping[str, Any]] = {}
+        sought: set[str] = set()
+        while missing := {_end(title, known) for title in titles} - sought:
+            known |= {title["title"]: title for title, _ in self._read(wikis, (), missing)}
+            sought |= missing
+        return known
+
     def entities(self) -> None:
         """Derive rows of `entities` and `sitelinks` again."""
         options = self._dataset.options
@@ -159,7 +242,8 @@ class Again:
         items = {row["qid"]: row for row in self._sample(config="entities")}
         links = self._sample(config="sitelinks")
         titles = {(row["qid"], row["wiki"]): row["title"] for row in links if row["source"] == "wikidata"}
-        for item in self._items(options, items.keys() | {qid for qid, _ in titles}):
+        qids = items.keys() | {qid for qid, _ in titles}
+        for item in self._items(options, lambda item: item.qid in qids):
             if (row := items.pop(item.qid, None)) is not None:
                 derived = entity_batch([item], options.get("texts", ("labels",))).to_pylist()[0]
                 self._compare(f"Q{item.qid}", row, derived)
@@ -194,7 +278,7 @@ class Again:
         }
         pages_of: dict[tuple[str, int], str] = {}
         if self._sources.wikidata:
-            for item in self._items({"wikis": tuple(by_wiki), "labels": ()}, qids):
+            for item in self._items({"wikis": tuple(by_wiki), "labels": ()}, lambda item: item.qid in qids):
                 pages_of |= {(wiki, item.qid): title for wiki, title in item.sitelinks}
         else:
             self.skipped.append("entities: Wikidata has no dump there")
@@ -235,12 +319,7 @@ class Again:
         pages_of: Mapping[tuple[str, int], str],
     ) -> None:
         """Follow redirects from the links of rows to the pages of their entities."""
-        known: dict[str, dict[str, Any]] = {}
-        for _ in range(HOPS):
-            ends = {_end(target, known) for _, target in redirected}
-            if not (missing := ends - known.keys()):
-                break
-            known |= {title["title"]: title for title, _ in self._read(pages, (), missing)}
+        known = self._chains(pages, {target for _, target in redirected})
         page_items: dict[int, int] = {}
         if redirected and wiki in self._sources.page_props:
             ids = {known[end]["page_id"] for _, target in redirected if (end := _end(target, known)) in known}
@@ -274,6 +353,38 @@ def _end(title: str, known: Mapping[str, Mapping[str, Any]]) -> str:
     return title
 
 
+def _items_of(
+    wiki: str,
+    title: str,
+    pages: Mapping[tuple[str, str], Mapping[str, Any]],
+    by_title: Mapping[tuple[str, str], Collection[int]],
+) -> Collection[int | None]:
+    """Return the items that a link to a title may have, None for none: its own, or that of the article that it
+    redirects to.
+
+    Args:
+        wiki: database name.
+        title: that of the link.
+        pages: rows of `titles` by wiki and title.
+        by_title: items of titles themselves.
+    """
+    to_section = False
+    for _ in range(HOPS + 1):
+        if items := by_title.get((wiki, title)):
+            return {None} if to_section else items
+        page = pages.get((wiki, title))
+        if page is None or page["redirect"] is None:
+            break
+        to_section = to_section or page["redirect_fragment"] != ""
+        title = page["redirect"]
+    return {None}
+
+
 # The datasets whose rows can be derived again. A row of the others follows from all pages, or from a model;
 # `wikianchor rebuild` makes all rows again.
-DERIVED = {"sentences": Again.sentences, "entities": Again.entities, "pairs": Again.pairs}
+DERIVED = {
+    "sentences": Again.sentences,
+    "entities": Again.entities,
+    "pairs": Again.pairs,
+    "documents": Again.documents,
+}
