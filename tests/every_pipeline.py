@@ -46,9 +46,10 @@ def commands(inputs: str, out: str, here: bool, demo: str = str(DEMO)) -> Iterat
         "--sample=200",
         "--max_per_entity=20",
     ]
-    build += ["--texts=labels,descriptions,aliases"]
+    build += ["--texts=labels,descriptions,aliases", "--documents"]
     yield ["build", *build, f"--output={out}/build"]
     yield ["export", f"--pairs={out}/build/pairs", "--negatives=1", f"--output={out}/export"]
+    yield ["documents", wikis, items, f"--output={out}/documents"]
     yield ["mentions", wikis, items, f"--output={out}/mentions"]
     yield ["interlanguage", wikis, items, f"--output={out}/interlanguage"]
     yield ["mewsc16", f"--dumps={inputs}/news/*.xml.bz2", f"--sql={inputs}/news/*.sql.gz", f"--output={out}/mewsc16"]

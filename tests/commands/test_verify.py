@@ -427,7 +427,7 @@ def test_a_dataset_that_is_not_derived_again(built: Path, tmp_path: Path, wikian
     for folder in (out, out / "interlanguage", out / "mentions"):
         ended = wikianchor("verify", folder, f"--against={DEMO}", "--rows=50")
         assert ended.status == 0, ended.output
-        assert "--  rows not derived again: this is done for sentences, entities, pairs; " in ended.output
+        assert "--  rows not derived again: this is done for sentences, entities, pairs, documents; " in ended.output
         assert "FAIL" not in ended.output
 
 

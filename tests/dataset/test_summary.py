@@ -51,7 +51,7 @@ def test_every_pipeline(every_pipeline: Path, wikianchor: Run) -> None:
         again = wikianchor(*words)
         assert (again.status, again.said) == (0, []), again
         assert [line for line in again.output.splitlines() if line.startswith("next: ")] == [lines[index + 1]]
-    assert {"build", "mentions", "interlanguage", "mewsc16"} <= set(printed)
+    assert {"build", "documents", "mentions", "interlanguage", "mewsc16"} <= set(printed)
 
 
 def test_the_command_after_sentences_and_entities_works(tmp_path: Path, wikianchor: Run) -> None:

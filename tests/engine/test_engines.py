@@ -73,7 +73,7 @@ def test_the_same_bytes_and_the_same_words(
         for command in commands(str(inputs), str(out), engine.here):
             assert wikianchor(*command, *flags).status == 0, command[0]
         found = all_digests(str(out))
-        assert len(found) >= 8
+        assert len(found) >= 10
         assert found == {place: digest for place, digest in in_memory.items() if place in found}
         assert not list(out.rglob("_unfinished"))
         broken = tmp_path / "cut.xml"

@@ -24,13 +24,14 @@ WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "
 
 
 def text(number: int) -> str:
-    """A page of a few sentences with links, a table, a lost template, now and then a list of links."""
+    """A page of a few sentences with links, a table, a lost template, a section, a category, a link to another wiki."""
     pick = random.Random(number)
     lines = [
         f"The [[{pick.choice(WORDS)}]] is a {pick.choice(WORDS)} of [[Page {pick.randrange(300)}|a page]] in row {n}."
         for n in range(pick.randrange(1, 6))
     ]
     lines += ["", "It {{unknown|x}} is lost for good in this sentence of ours.", "{|", "| [[Cell]]", "|}"]
+    lines += [f"== Part {number} ==", f"* It is [[:de:{pick.choice(WORDS)}]].", f"[[Category:Of {pick.choice(WORDS)}]]"]
     return "\n".join(lines)
 
 
@@ -83,6 +84,7 @@ def let_be_small(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(dump, "ROW_GROUP", 40)
     patch.setattr(dump, "TITLE_LINKS", 90)
     patch.setattr(dump, "LEDGER_COUNTS", 50)
+    patch.setattr(dump, "DOCUMENT_CHARACTERS", 3000)
 
 
 CHANGES: dict[str, list[bytes]] = {
@@ -98,29 +100,31 @@ CHANGES: dict[str, list[bytes]] = {
 }
 
 
-PACKINGS: dict[str, Callable[[list[bytes]], bytes]] = {
-    "plain": lambda pages: bz2.compress(export(pages)),
-    "multistream": multistream,
+# What packs the pages, and more flags.
+DATASETS: dict[str, tuple[Callable[[list[bytes]], bytes], tuple[str, ...]]] = {
+    "plain": (lambda pages: bz2.compress(export(pages)), ()),
+    "multistream": (multistream, ()),
+    "documents": (multistream, ("--documents",)),
 }
 
 
 @pytest.fixture(scope="module")
 def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The earlier dataset, by packing of its dump."""
+    """The earlier datasets, by name."""
     folder = tmp_path_factory.mktemp("earlier")
     with pytest.MonkeyPatch.context() as patch:
         let_be_small(patch)
-        for name, pack in PACKINGS.items():
+        for name, (pack, flags) in DATASETS.items():
             path = write(folder / "old" / name, pages_of(), pack)
-            assert main(["sentences", f"--dumps={path}", f"--output={folder / name}"]) == 0
+            assert main(["sentences", f"--dumps={path}", f"--output={folder / name}", *flags]) == 0
     return folder
 
 
-@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("dataset", DATASETS)
 @pytest.mark.parametrize("name", CHANGES)
 def test_the_same_bytes(
     name: str,
-    packing: str,
+    dataset: str,
     earlier: Path,
     tmp_path: Path,
     wikianchor: Run,
@@ -128,13 +132,16 @@ def test_the_same_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     let_be_small(monkeypatch)
-    new = write(tmp_path / "new", CHANGES[name], PACKINGS[packing])
-    assert wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/full").status == 0
+    pack, flags = DATASETS[dataset]
+    new = write(tmp_path / "new", CHANGES[name], pack)
+    assert wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/full", *flags).status == 0
     whole = len(read)
     read.clear()
-    ended = wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/again", f"--previous={earlier / packing}")
+    flags += (f"--previous={earlier / dataset}",)
+    ended = wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/again", *flags)
     assert ended.status == 0, ended.said
     assert files(tmp_path / "again") == files(tmp_path / "full")
+    assert (tmp_path / "again/data/documents").exists() == (dataset == "documents")
     if name == "nothing":
         assert not read
     elif name == "one page in twenty":
@@ -184,6 +191,8 @@ def test_what_cannot_be_taken(tmp_path: Path, wikianchor: Run) -> None:
     assert (ended.status, "no such directory" in ended.said[0]) == (1, True)
     ended = wikianchor(*base[:2], f"--output={tmp_path}/x", f"--previous={tmp_path}/out", "--allow_truncated")
     assert (ended.status, "was made with another allow_truncated" in ended.said[0]) == (2, True)
+    ended = wikianchor(*base[:2], f"--output={tmp_path}/x", f"--previous={tmp_path}/out", "--documents")
+    assert (ended.status, "was made with another documents" in ended.said[0]) == (2, True)
     shutil.rmtree(tmp_path / "out" / "data" / "ledger")
     assert wikianchor(*base[:2], f"--output={tmp_path}/x", f"--previous={tmp_path}/out").status == 1
 
