@@ -2,6 +2,7 @@
 
     WIKIANCHOR_DATA=data python benchmarks/rightness.py mediawiki --judge=RENDER --mediawiki=DIR
     python benchmarks/rightness.py templates --judge=RENDER --mediawiki=DIR
+    python benchmarks/rightness.py documents --judge=RENDER --mediawiki=DIR
 
 - `mediawiki`: `wikianchor extract --blank_templates` on all articles below $WIKIANCHOR_DATA/wikipedia-xml. The judge
   (`lib/mediawiki.py`) shows every template blank. Links are equal when target and anchor are; characters are those of
@@ -9,6 +10,9 @@
 - `templates`: `wikianchor sentences --templates=builtin` and `dump` on each dump. The judge expands templates by the
   pages of the dump, Lua included. A kept sentence is right when it stands word for word in the text of its page;
   others count under the reason why not. A hole is a sentence without words that MediaWiki shows.
+- `documents`: `wikianchor sentences --documents` on each dump. Headings are equal when text and level are, paragraphs
+  when the text between <p> and </p> is, without white space and missing words. Paragraphs of pages that call a template
+  that the dump lacks do not count.
 """
 
 import json
@@ -22,7 +26,7 @@ from typing import Any
 
 from lib import mediawiki, slices
 from lib.measure import job, report, run_parts, table
-from lib.mediawiki import REASONS, SAME, Dump, Rendered, add_agreement, rates, rows_of
+from lib.mediawiki import REASONS, SAME, Dump, Rendered, add_agreement, rates, rows_of, without_blanks
 
 from tests.real_pages import articles
 from wikianchor.pipelines.commands.extract.command import shown_page
@@ -36,6 +40,7 @@ from wikianchor.pipelines.wikimedia.wikitext.parser_functions import FUNCTIONS
 SMALL = 1_000
 KINDS = ("links", "characters")
 LINKS, ALL_LINKS, CHARACTERS = 0.997, 0.999, 0.99
+HEADINGS, PARAGRAPHS = 0.999, 0.99
 
 
 def compare_mediawiki(arguments: Namespace) -> None:
@@ -125,14 +130,23 @@ def compare_templates(arguments: Namespace) -> None:
 
 def rendered_pages(arguments: Namespace, dump: Dump) -> tuple[dict[str, Rendered], int]:
     """Return the articles of a dump as MediaWiki shows them, by title, and the number of templates in the dump."""
-    titles = {template_title(title, dump.site) for title in dump.templates}
+    titles = titles_of_templates(dump)
     truth = mediawiki.judged(arguments, f"templates-{dump.name}", dump.site.language, dump.articles, dump.templates)
     rendered: dict[str, Rendered] = {}
     for title, answer in truth.items():
-        names = {match[1].strip() for match in _CALL.finditer(dump.articles[title])}
-        calls = {called for name in names if not is_function(name) and (called := template_title(name, dump.site))}
-        rendered[title] = Rendered(answer["blocks"], not calls <= titles)
+        rendered[title] = Rendered(answer["blocks"], not calls_of(dump.articles[title], dump.site) <= titles)
     return rendered, len(titles)
+
+
+def titles_of_templates(dump: Dump) -> set[str]:
+    """Return the titles of the templates of a dump, without the namespace."""
+    return {template_title(title, dump.site) for title in dump.templates}
+
+
+def calls_of(text: str, site: Site) -> set[str]:
+    """Return the titles of the templates that wikitext calls."""
+    names = {match[1].strip() for match in _CALL.finditer(text)}
+    return {called for name in names if not is_function(name) and (called := template_title(name, site))}
 
 
 def is_function(name: str) -> bool:
@@ -141,14 +155,61 @@ def is_function(name: str) -> bool:
     return head.isupper() or head.lower() in FUNCTIONS
 
 
+# ------------------------------------------------------------------------------------------------------------ documents
+
+
+def compare_documents(arguments: Namespace) -> None:
+    """Print how many headings and paragraphs of documents are those of MediaWiki."""
+    lines: list[list[object]] = []
+    for dump in (mediawiki.read_dump(*given) for given in slices.given_or_whole(arguments.dumps)):
+        name, templates = f"documents-{dump.name}", titles_of_templates(dump)
+        truth = mediawiki.judged(arguments, name, dump.site.language, dump.articles, dump.templates)
+        output = arguments.work / "documents"
+        job(
+            "sentences", output, f"--dumps={dump.path}", f"--wikis={dump.site.wiki}", "--documents", "--allow_truncated"
+        )
+        total: Counter[str] = Counter()
+        differing: list[tuple[str, str, Any]] = []
+        for title, text, sections, blocks in rows_of(output, "documents", "title", "text", "sections", "blocks"):
+            html = truth.get(title, {}).get("html")
+            if html is None:
+                continue
+            theirs = mediawiki.structure_of(html)
+            ours: tuple[Counter[Any], Counter[Any]] = (
+                Counter((section["level"], without_blanks(section["title"])) for section in sections),
+                Counter(
+                    without_blanks(text[block["start"] : block["end"]])
+                    for block in blocks
+                    if block["kind"] in ("paragraph", "quotation")
+                ),
+            )
+            # Of a formula alone.
+            ours[1].pop("", None)
+            total["pages"] += 1
+            kinds = ["headings"]
+            if calls_of(dump.articles[title], dump.site) <= templates:
+                kinds.append("paragraphs")
+            for kind, of_theirs, of_ours in zip(kinds, theirs, ours, strict=False):
+                add_agreement(total, kind, of_theirs, of_ours)
+                differing += [(title, f"no {kind[:-1]}", each) for each in of_theirs - of_ours]
+                differing += [(title, f"{kind[:-1]} of ours", each) for each in of_ours - of_theirs]
+        for difference in sorted(random.Random(1).sample(differing, min(arguments.show, len(differing)))):
+            print(f"{dump.name}: {difference}", file=sys.stderr)
+        shares = [f"{rate:.4f}" for rate in rates(total, "headings", "paragraphs")]
+        counts = [total["pages"], total["headings theirs"], *shares[:2], total["paragraphs theirs"], *shares[2:]]
+        lines.append([dump.name, *counts])
+    head = ["wiki", "pages", "headings", "recall", "precision", "paragraphs", "recall", "precision"]
+    report("documents", table(head, lines) + f"\n\nTargets: headings {HEADINGS}, paragraphs {PARAGRAPHS}.")
+
+
 if __name__ == "__main__":
     run_parts(
         __doc__,
-        {"mediawiki": compare_mediawiki, "templates": compare_templates},
+        {"mediawiki": compare_mediawiki, "templates": compare_templates, "documents": compare_documents},
         {
             **mediawiki.FLAGS,
-            "--dumps": ([], f"of `templates` (whole wikis): {slices.WIKI_AND_DUMP}"),
-            "--show": (0, "differing sentences to print, of each dump"),
+            "--dumps": ([], f"of `templates` and `documents` (whole wikis): {slices.WIKI_AND_DUMP}"),
+            "--show": (0, "differing sentences, headings and paragraphs to print, of each dump"),
             "--wikis": ("", "database names, with commas between (all)"),
         },
         rounds=1,

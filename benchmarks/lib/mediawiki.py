@@ -1,8 +1,9 @@
 """Pages as MediaWiki shows them, by a program that is no part of the project, and how other text differs from them.
 
 The judge is a program `RENDER DIR LANGUAGE [TEMPLATES] < pages.ndjson > truth.ndjson`. It lets MediaWiki parse each
-{"title", "text"} and prints {"title", "blocks", "links"}. Templates are expanded by TEMPLATES, the wiki's pages of the
-namespaces Template and Module as {"title", "text"} in lines; without it every template is blank.
+{"title", "text"} and prints {"title", "blocks", "links"}, or {"title", "html"} for documents. Templates are expanded by
+TEMPLATES, the wiki's pages of the namespaces Template and Module as {"title", "text"} in lines; without it every
+template is blank.
 """
 
 import re
@@ -11,6 +12,7 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +20,7 @@ import orjson
 
 from lib.generate import read_pages
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
+from wikianchor.pipelines.text.writing import MISSING
 from wikianchor.pipelines.wikimedia.dumps import read_head
 from wikianchor.pipelines.wikimedia.site import Site, site_from_header
 from wikianchor.pipelines.wikimedia.wikitext.brackets import mend_brackets
@@ -134,6 +137,87 @@ def add_agreement(
 def rates(total: Counter[str], *kinds: str) -> list[float]:
     """Return recall and precision of each kind that `add_agreement` has added."""
     return [total[f"{kind} both"] / max(1, total[f"{kind} {side}"]) for kind in kinds for side in ("theirs", "ours")]
+
+
+class _Structure(HTMLParser):
+    """Collects the headings and paragraphs of a page without tables, images and notes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.headings: Counter[tuple[int, str]] = Counter()
+        self.paragraphs: Counter[str] = Counter()
+        # The elements that are open; the number of them from the first on that is left out; and the heading or
+        # paragraph that is open, with its text.
+        self._open: list[str] = []
+        self._hidden: int | None = None
+        self._block = ""
+        self._text: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        if tag in _VOID:
+            self._text.append("\n" if tag == "br" and self._hidden is None else "")
+            return
+        given = {name: value or "" for name, value in attributes}
+        is_hidden = tag in _HIDDEN or _HIDDEN_CLASSES & set(given.get("class", "").split())
+        if self._hidden is None and (is_hidden or given.get("typeof", "").startswith(("mw:File", "mw:Error mw:File"))):
+            self._hidden = len(self._open)
+        if self._hidden is None and not self._block and (tag == "p" or tag in _HEADINGS):
+            self._block, self._text = tag, []
+        self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self._open:
+            return
+        while self._open.pop() != tag:
+            pass
+        if self._hidden is not None and len(self._open) <= self._hidden:
+            self._hidden = None
+        elif self._hidden is None and tag == self._block:
+            if text := without_blanks("".join(self._text)):
+                if tag == "p":
+                    self.paragraphs[text] += 1
+                else:
+                    self.headings[int(tag[1]), text] += 1
+            self._block = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._hidden is None:
+            self._text.append(data)
+
+
+_VOID = frozenset(("br", "hr", "img", "input", "link", "meta", "wbr"))
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_HIDDEN = frozenset(("table", "figure", "style", "script"))
+_HIDDEN_CLASSES = frozenset(
+    (
+        "reference",
+        "references",
+        "mw-references-wrap",
+        "autonumber",
+        "gallery",
+        "toc",
+        "mw-editsection",
+        "thumb",
+        "error",
+    )
+)
+
+
+def structure_of(html: str) -> tuple[Counter[Any], Counter[Any]]:
+    """Return the headings of a page, with their levels, and the text of its paragraphs, without white space.
+
+    >>> structure_of('<h2><span>A</span></h2><p>b<br/>c<sup class="reference">1</sup></p><table><tr><td><p>d</table>')
+    (Counter({(2, 'A'): 1}), Counter({'bc': 1}))
+    """
+    parser = _Structure()
+    parser.feed(html)
+    parser.close()
+    return parser.headings, parser.paragraphs
+
+
+def without_blanks(text: str) -> str:
+    """Remove white space and the marks of missing words."""
+    return "".join(text.replace(MISSING, "").split())
 
 
 def fold(text: str) -> str:
