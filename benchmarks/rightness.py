@@ -160,17 +160,17 @@ def is_function(name: str) -> bool:
 
 def compare_documents(arguments: Namespace) -> None:
     """Print how many headings and paragraphs of documents are those of MediaWiki."""
+    columns = ("title", "text", "sections", "blocks")
     lines: list[list[object]] = []
     for dump in (mediawiki.read_dump(*given) for given in slices.given_or_whole(arguments.dumps)):
         name, templates = f"documents-{dump.name}", titles_of_templates(dump)
         truth = mediawiki.judged(arguments, name, dump.site.language, dump.articles, dump.templates)
         output = arguments.work / "documents"
-        job(
-            "sentences", output, f"--dumps={dump.path}", f"--wikis={dump.site.wiki}", "--documents", "--allow_truncated"
-        )
+        flags = (f"--dumps={dump.path}", f"--wikis={dump.site.wiki}", "--documents", "--allow_truncated")
+        job("sentences", output, *flags)
         total: Counter[str] = Counter()
         differing: list[tuple[str, str, Any]] = []
-        for title, text, sections, blocks in rows_of(output, "documents", "title", "text", "sections", "blocks"):
+        for title, text, sections, blocks in rows_of(output, "documents", *columns):
             html = truth.get(title, {}).get("html")
             if html is None:
                 continue

@@ -166,7 +166,7 @@ def aside_fragments(aside: Aside, number: int, link_starts: Sequence[int] | None
     Cells and captions are not split into sentences: they are read for their names.
 
     Args:
-        aside: of a page.
+        aside: an aside of a page.
         number: that of the first line.
         link_starts: offsets of the links, ascending; None for the links to articles of the wiki.
     """

@@ -81,7 +81,8 @@ class Extract:
             of the wikitext (`link_counts`), with "text:" characters in calls that show nothing (`templates`).
         asides: those of the page, if they were asked for.
         structure: what `documents` has besides, if it was asked for.
-        asides_of_document: with the structure, `asides` and those with links to other Wikipedias or categories alone.
+        asides_of_document: `asides` and those with links to other Wikipedias or categories alone, if the structure was
+            asked for.
     """
 
     text: str
