@@ -14,7 +14,7 @@ import os
 import re
 import subprocess
 import sys
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -32,6 +32,9 @@ _FRAGMENT = re.compile(
 )
 _ENTRY = re.compile(r"\s+\*{0,2}(?P<names>\w+(?:, \*{0,2}\w+)*): (?P<text>.+)")
 _RUST_STRING = re.compile(r'(?<![\w\\\'])b?"((?:[^"\\\n]|\\.)*)"')
+# What the options of a command are called where they are read, and the modules that declare them.
+_OPTIONS = frozenset(["config", "options", "flags", "choices"])
+_OPTION_MODULES = frozenset(["options", "option_groups", "config"])
 # Shorter literals are punctuation of wikitext and of messages.
 _WORD = re.compile(r"[A-Za-z]{2}")
 
@@ -123,22 +126,32 @@ def options(files: Iterable[str]) -> Iterator[Place]:
     for name, node in _calls(files, tests=False):
         if name.startswith("benchmarks/"):
             continue
-        function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        function = _last_name(node.func)
         if function == "option" or (function == "add_argument" and name.split("/")[0] not in ("tools", "docker")):
             yield Place(name, node.lineno, ast.unparse(node)[:60])
 
 
 def option_files(files: Iterable[str]) -> Iterator[Place]:
-    """Yield the options whose names stand, as whole words, in more than four files outside tests and docs."""
-    python = [name for name in tracked(["pipelines", "trainer", "wikianchor"]) if name.endswith(".py")]
-    words = {name: Counter(re.findall(r"\w+", Path(name).read_text("utf-8"))) for name in python}
-    for name, nodes in _nodes_of(files, tests=False):
+    """Yield the options that stand in more than four files outside tests and docs: as a field of the options of a
+    command, which have modules of their own, or as an attribute of these options. A table, or a parameter of another
+    library, may have the name of an option by chance."""
+    where: dict[str, set[str]] = defaultdict(set)
+    for name, nodes in _nodes_of(tracked(["pipelines", "trainer", "wikianchor"]), tests=False):
         for node in nodes:
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and _is_option(node.value):
-                where = [other for other in python if words[other][node.target.id]]
-                # Words such as `output` are not only names of options.
-                if len(where) > 4 and "_" in node.target.id:
-                    yield Place(name, node.lineno, f"{node.target.id}: {len(where)} files: {' '.join(where)}")
+            if isinstance(node, ast.Attribute) and _last_name(node.value).lstrip("_") in _OPTIONS:
+                where[node.attr].add(name)
+            elif isinstance(node, ast.AnnAssign) and Path(name).stem in _OPTION_MODULES:
+                where[_last_name(node.target)].add(name)
+    for name, nodes in _nodes_of(files, tests=False):
+        # An option of a pipeline is another one than that of the trainer with its name; both sides share some groups.
+        side = name.partition("/")[0].removeprefix("wikianchor")
+        for node in nodes:
+            if isinstance(node, ast.AnnAssign) and _is_option(node.value):
+                option = _last_name(node.target)
+                users = sorted(user for user in where[option] if user.startswith(side))
+                # Words such as `output` are the names of many options.
+                if len(users) > 4 and "_" in option:
+                    yield Place(name, node.lineno, f"{option}: {len(users)} files: {' '.join(users)}")
 
 
 def positional(files: Iterable[str]) -> Iterator[Place]:
@@ -223,8 +236,13 @@ def _calls(files: Iterable[str], *, tests: bool | None) -> Iterator[tuple[str, a
                 yield name, node
 
 
+def _last_name(node: ast.expr) -> str:
+    """Return the name that a name or an attribute ends with, "" for any other expression."""
+    return node.attr if isinstance(node, ast.Attribute) else str(getattr(node, "id", ""))
+
+
 def _is_option(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "option"
+    return isinstance(node, ast.Call) and _last_name(node.func) == "option"
 
 
 def _docstring(node: ast.AST) -> str:
