@@ -12,7 +12,8 @@ from importlib import resources
 from typing import Any
 
 from wikianchor.io.errors import InputError
-from wikianchor.io.storage import open_file
+from wikianchor.io.parsing import malformed
+from wikianchor.io.storage import read_bytes
 from wikianchor.schemas.mewsc16 import TOPICS
 
 # The kinds of evidence for the categories that the released set was made with.
@@ -33,13 +34,10 @@ def load_topics(path: str | None = None, only: Iterable[str] | None = None) -> T
             topics.
     """
     default = resources.files("wikianchor.pipelines.mewsc16") / "data" / "topics.json"
-    with default.open("rb") if path is None else open_file(path) as file:
-        data = file.read()
+    data = default.read_bytes() if path is None else read_bytes(path)
     source = path or "data/topics.json"
-    try:
+    with malformed(f"--topics={source}: not JSON"):
         table = json.loads(data, object_pairs_hook=lambda pairs: _unique(pairs, source))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"--topics={source}: not JSON ({error})") from error
     if isinstance(table, dict) and isinstance(table.get("topics"), dict):
         table = table["topics"]
     topics: dict[str, dict[str, str]] = {}

@@ -16,9 +16,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser, unknown_flag
-from wikianchor.io.storage import open_file, reading
+from wikianchor.io.parsing import malformed
+from wikianchor.io.storage import read_bytes
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -84,12 +85,9 @@ def read_tables(path: str) -> dict[str, Any]:
     """
     if not path:
         raise UsageError("--config= names no file")
-    with open_file(path) as file, reading(path):
-        data = file.read()
-    try:
+    data = read_bytes(path)
+    with malformed(f"--config={path}: not TOML"):
         return tomllib.loads(data.decode())
-    except ValueError as error:
-        raise InputError(f"--config={path}: not TOML ({error})") from error
 
 
 def _flags(command: str, path: str, parser: FlagParser, check: Callable[[list[str]], object] | None) -> list[str]:

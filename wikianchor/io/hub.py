@@ -8,6 +8,8 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
+from wikianchor.io.storage import checksum
+
 # Language codes in the names of old wikis -> the code of the language today.
 RENAMED: Mapping[str, str] = {
     "als": "gsw",
@@ -25,7 +27,6 @@ RENAMED: Mapping[str, str] = {
 MODEL_CONFIG, CARD = "config.json", "README.md"
 # Endings of the files that a model's vectors depend on.
 _MODEL_FILES = (".safetensors", ".bin", ".json", ".txt", ".model")
-_READ_BYTES = 1 << 20
 
 
 def hub_languages(names: Iterable[str]) -> list[str]:
@@ -89,9 +90,6 @@ def model_revision(directory: str) -> str:
         folders.sort()
         for name in sorted(names):
             if name.endswith(_MODEL_FILES) and not name.startswith("."):
-                file, digest = os.path.join(folder, name), hashlib.sha256()
-                with open(file, "rb") as stream:
-                    while block := stream.read(_READ_BYTES):
-                        digest.update(block)
-                fingerprint.update(f"{os.path.relpath(file, directory)}\0{digest.hexdigest()}\n".encode())
+                file = os.path.join(folder, name)
+                fingerprint.update(f"{os.path.relpath(file, directory)}\0{checksum(file, 'sha256')}\n".encode())
     return fingerprint.hexdigest()

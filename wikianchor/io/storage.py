@@ -63,6 +63,13 @@ def _read_errors() -> tuple[type[Exception], ...]:
     return (OSError, *(getattr(sys.modules[module], name) for module, name in loaded if module in sys.modules))
 
 
+# Why a disk refuses to be written, by errno.
+_REFUSALS = {
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "permission denied"),
+    errno.EROFS: "the file system is read-only",
+}
+
+
 @contextmanager
 def writing(path: str, flag: str = "--output") -> Iterator[None]:
     """Turn an error of writing into an `InputError` of one line that says what to do.
@@ -75,14 +82,9 @@ def writing(path: str, flag: str = "--output") -> Iterator[None]:
         yield
     except _read_errors() as error:
         text, number = str(error), error_number(error) if isinstance(error, OSError) else None
+        problem = f"cannot be written ({_REFUSALS.get(number or 0) or reason_of(error)}): choose another {flag}"
         if number in (errno.ENOSPC, errno.EDQUOT) or "No space left" in text or "quota" in text.lower():
             problem = "the disk is full: free some space and run the same command again"
-        elif number in (errno.EACCES, errno.EPERM):
-            problem = f"cannot be written (permission denied): choose another {flag}"
-        elif number == errno.EROFS:
-            problem = f"cannot be written (the file system is read-only): choose another {flag}"
-        else:
-            problem = f"cannot be written ({reason_of(error)}): choose another {flag}"
         raise InputError(f"{path}: {problem}") from error
 
 
@@ -103,9 +105,14 @@ def exists(path: str) -> bool:
     """Return whether there is a file or a directory."""
     from pyarrow import fs
 
+    return bool(file_info(path).type != fs.FileType.NotFound)
+
+
+def file_info(path: str) -> fs.FileInfo:
+    """Return type, size and time of change of what is at a path."""
     files, inner = filesystem(path)
     with reading(path):
-        return bool(files.get_file_info(inner).type != fs.FileType.NotFound)
+        return files.get_file_info(inner)
 
 
 def file_size(path: str) -> int:
@@ -123,12 +130,8 @@ def file_version(path: str) -> tuple[int, int]:
     Raises:
         InputError: there is no such file.
     """
-    from pyarrow import fs
-
-    files, inner = filesystem(path)
-    with reading(path):
-        info = files.get_file_info(inner)
-    if info.type != fs.FileType.File:
+    info = file_info(path)
+    if not info.is_file:
         raise InputError(f"{path}: no such file")
     return int(info.size), int(info.mtime_ns or 0)
 

@@ -15,8 +15,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pyarrow import fs
-
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import (
     checksum,
@@ -97,15 +95,13 @@ def run(config: DownloadOptions, beam_args: Sequence[str]) -> None:
 
 def plan(config: DownloadOptions, files: Sequence[RemoteFile], missing: Sequence[RemoteFile]) -> list[str]:
     """Return the lines that are printed before anything is fetched."""
-    lines = [f"{'size':>9}  file"]
-    for file in files:
-        lines.append(f"{size(file.size):>9}  {file.name}{'' if file in missing else '  (here and verified)'}")
     dates = ", ".join(sorted({file.date for file in files}))
-    lines.append(
+    return [
+        f"{'size':>9}  file",
+        *(f"{size(file.size):>9}  {file.name}{'' if file in missing else '  (here and verified)'}" for file in files),
         f"{size(sum(file.size for file in missing)):>9}  to fetch, of {size(sum(file.size for file in files))}; "
-        f"dumps of {dates}, from {config.mirror or config.site}"
-    )
-    return lines
+        f"dumps of {dates}, from {config.mirror or config.site}",
+    ]
 
 
 def check_space(directory: str, missing: Sequence[RemoteFile]) -> None:
@@ -131,7 +127,7 @@ def _size_and_time(path: str) -> dict[str, Any]:
     files, inner = filesystem(path)
     with reading(path):
         info = files.get_file_info(inner)
-    return {"size": info.size, "changed": info.mtime_ns} if info.type == fs.FileType.File else {}
+    return {"size": info.size, "changed": info.mtime_ns} if info.is_file else {}
 
 
 def read_record(directory: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.parsing import malformed
 from wikianchor.pipelines.commands.download.client import Client
 from wikianchor.pipelines.commands.download.needs import ARTICLES, SITE, Need
 from wikianchor.pipelines.commands.download.target import RemoteFile
@@ -75,14 +76,10 @@ class DumpSite:
         Raises:
             InputError: there is no such run, or a list is malformed.
         """
+        finders = {"dumps": self._dump, "exports": self._export, "auto": self._newer}
+        find = finders[source] if ARTICLES in need.jobs else self._dump
         for wiki in wikis:
-            if ARTICLES not in need.jobs or source == "dumps":
-                run = self._dump(wiki, need.jobs, date)
-            elif source == "exports":
-                run = self._export(wiki, need.jobs, date)
-            else:
-                run = self._newer(wiki, need.jobs, date)
-            yield from run.files
+            yield from find(wiki, need.jobs, date).files
         if need.wikidata:
             yield self._wikidata(date)
 
@@ -146,10 +143,8 @@ class DumpSite:
         data = self._client.read(url)
         if data is None:
             return None
-        try:
+        with malformed(f"{url}: not JSON"):
             status = json.loads(data)
-        except ValueError as error:
-            raise InputError(f"{url}: not JSON ({error})") from error
         if not isinstance(status, dict) or not isinstance(status.get("jobs"), dict):
             raise InputError(f"{url}: no list of jobs in it")
         return status

@@ -22,7 +22,7 @@ import orjson
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.output import printable_json
-from wikianchor.io.storage import open_file
+from wikianchor.io.storage import read_bytes
 from wikianchor.pipelines.commands.extract.options import ExtractOptions
 from wikianchor.pipelines.text.page_text import TextReader
 from wikianchor.pipelines.text.prose import Sentence
@@ -72,11 +72,10 @@ def open_dumps(config: ExtractOptions) -> Wiki:
     # Deferred import: pyarrow takes longer than reading a few pages of standard input.
     from wikianchor.pipelines.sentences.wiki import open_wiki
 
-    templates = BUILTIN if config.blank_templates else config.templates
     return open_wiki(
         config.dumps,
         wiki=config.wiki,
-        templates=templates,
+        templates=BUILTIN if config.blank_templates else config.templates,
         parser=config.parser,
         engine=config.engine,
     )
@@ -97,8 +96,7 @@ def read_site(config: ExtractOptions) -> Site:
 
 def _site_of_api(path: str, wiki: str | None) -> Site:
     """Return a site with the namespaces of an answer of the wiki's API (format versions 1 and 2)."""
-    with open_file(path) as file:
-        data = file.read()
+    data = read_bytes(path)
     try:
         query = orjson.loads(gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data)["query"]
         names = {int(entry["id"]): str(entry.get("*", entry.get("name", ""))) for entry in query["namespaces"].values()}
@@ -196,14 +194,16 @@ def _links(*columns: Links) -> list[tuple[int, int, str]]:
 
 def shown_page(extract: Extract, title: str, gap: str) -> dict[str, Any]:
     """Return the line of a page, as a dict for JSON; `gap` replaces missing words."""
-    text = extract.text
     marks = _marks(gap)
-    blocks = (" ".join(line.translate(marks).split()) for line in text.split("\n"))
+
+    def shown(text: str) -> str:
+        return " ".join(text.translate(marks).split())
+
     return {
         "title": title,
-        "blocks": [block for block in blocks if block],
+        "blocks": [block for line in extract.text.split("\n") if (block := shown(line))],
         "links": [
-            [" ".join(text[start:end].translate(marks).split()), target.partition("#")[0]]
+            [shown(extract.text[start:end]), target.partition("#")[0]]
             for start, end, target in _links(extract.links, extract.other_links)
         ],
     }
