@@ -147,11 +147,12 @@ def _field(name: str, column: pa.Field, path: list[str], files: str) -> dict[str
     return field
 
 
+_TYPES = (
+    (pa.types.is_boolean, "sc:Boolean"),
+    (pa.types.is_integer, "cr:Int{0.bit_width}"),
+    (pa.types.is_floating, "cr:Float{0.bit_width}"),
+)
+
+
 def _type(kind: pa.DataType) -> str:
-    if pa.types.is_boolean(kind):
-        return "sc:Boolean"
-    if pa.types.is_integer(kind):
-        return f"cr:Int{kind.bit_width}"
-    if pa.types.is_floating(kind):
-        return f"cr:Float{kind.bit_width}"
-    return "sc:Text"
+    return next((name.format(kind) for is_kind, name in _TYPES if is_kind(kind)), "sc:Text")

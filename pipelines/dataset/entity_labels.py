@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wikianchor.pipelines.dataset.reader import Dataset, read_batches
+from wikianchor.pipelines.dataset.reader import Dataset
 
 # Column of labels -> column of dense ids that it is made of.
 LABELLED: Mapping[str, str] = {"entity": "entity_id", "hard_negatives": "hard_negative_ids"}
@@ -16,10 +16,9 @@ LABELLED: Mapping[str, str] = {"entity": "entity_id", "hard_negatives": "hard_ne
 def entity_labels(dataset: Dataset) -> pa.Array:
     """Return the label of each entity of `pairs` by its dense id, its item, such as Q42, where it has none."""
     labels = [pa.array([], pa.string())]
-    for path in dataset.shards("entities"):
-        for batch in read_batches(path, ["label", "qid"]):
-            items = pc.binary_join_element_wise("Q", pc.cast(batch["qid"], pa.string()), "")
-            labels.append(pc.coalesce(batch["label"], items))
+    for batch in dataset.batches("entities", ["label", "qid"]):
+        items = pc.binary_join_element_wise("Q", pc.cast(batch["qid"], pa.string()), "")
+        labels.append(pc.coalesce(batch["label"], items))
     return pa.concat_arrays(labels)
 
 

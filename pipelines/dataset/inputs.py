@@ -11,7 +11,7 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.storage import file_size, sha1
 from wikianchor.pipelines.dataset.changes import RULES, rules_of
 from wikianchor.pipelines.dataset.provenance import MADE_OF, stages_of
-from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
+from wikianchor.pipelines.dataset.reader import Dataset, open_datasets, open_one
 from wikianchor.schemas import entities as entities_schema
 from wikianchor.schemas import sentences as sentences_schema
 
@@ -28,11 +28,9 @@ def open_inputs(sentences: str, entities: str) -> tuple[list[Dataset], Dataset]:
         InputError: a dataset is missing or unfinished, or the items of a wiki are missing.
     """
     of_sentences = open_datasets(sentences, "sentences", sentences_schema.VERSION, "sentences")
-    of_entities = open_datasets(entities, "entities", entities_schema.VERSION, "entities")
-    if len(of_entities) != 1:
-        raise UsageError(f"--entities={entities} names {len(of_entities)} datasets: name one")
-    check_wikis(sentences, entities, of_sentences, of_entities[0])
-    return of_sentences, of_entities[0]
+    of_entities = open_one(entities, "entities", entities_schema.VERSION, "entities")
+    check_wikis(sentences, entities, of_sentences, of_entities)
+    return of_sentences, of_entities
 
 
 def input_records(datasets: Iterable[Dataset]) -> list[dict[str, Any]]:
@@ -57,12 +55,9 @@ def file_records(paths: Iterable[str]) -> list[dict[str, Any]]:
 
 def fingerprint(dataset: Dataset) -> str:
     """Return one checksum for the rows of a dataset, from those of its shards."""
-    digest = hashlib.sha256()
-    for name, config in sorted(dataset.configs.items()):
-        digest.update(name.encode())
-        for shard in config["shards"]:
-            digest.update(shard["sha256"].encode())
-    return digest.hexdigest()
+    configs = sorted(dataset.configs.items())
+    parts = (part for name, config in configs for part in (name, *(shard["sha256"] for shard in config["shards"])))
+    return hashlib.sha256("".join(parts).encode()).hexdigest()
 
 
 def check_wikis(given: str, described: str, sentences: Sequence[Dataset], entities: Dataset) -> None:

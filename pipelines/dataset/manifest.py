@@ -23,6 +23,7 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.manifests import MANIFEST, is_inside
 from wikianchor.io.storage import (
     duplicate,
+    exists,
     filesystem,
     is_link,
     list_directory,
@@ -137,10 +138,7 @@ def damaged_shard(directory: str, manifest: Mapping[str, Any]) -> str | None:
 
 def has_leftovers(directory: str) -> bool:
     """Return whether a killed run left files in a directory besides its dataset."""
-    files, inner = filesystem(directory)
-    with reading(directory):
-        lock = files.get_file_info(f"{inner}/{LOCK}")
-    return lock.type != fs.FileType.NotFound or has_unfinished_work(directory)
+    return exists(f"{directory}/{LOCK}") or has_unfinished_work(directory)
 
 
 def has_unfinished_work(directory: str) -> bool:

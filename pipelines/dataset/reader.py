@@ -7,15 +7,16 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from wikianchor.io.errors import InputError
+from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.manifests import MANIFEST, read_dataset
-from wikianchor.io.storage import files_in, filesystem, matching, reading
+from wikianchor.io.storage import file_info, files_in, filesystem, matching
 from wikianchor.pipelines.dataset.arrow_memory import release_memory
 from wikianchor.pipelines.dataset.manifest import RECIPE, damaged_shard, has_unfinished_work, read_manifest
 
@@ -62,18 +63,21 @@ class Dataset(NamedTuple):
 
     def sizes(self, config: str) -> list[int]:
         """Return the bytes of a config's shards, in order."""
-        return [shard["bytes"] for shard in self.manifest["configs"].get(config, {"shards": []})["shards"]]
+        return [shard["bytes"] for shard in self.configs.get(config, {"shards": []})["shards"]]
 
     def rows(self, config: str) -> int:
         """Return the number of rows of a config."""
         return int(self.configs.get(config, {"rows": 0})["rows"])
 
+    def batches(self, config: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the row groups of a config's shards, in order, with these columns."""
+        return chain.from_iterable(read_batches(path, columns) for path in self.shards(config))
+
     def items(self, column: str, qids: Iterable[int]) -> Iterator[dict[str, Any]]:
         """Yield the number and a column of those rows of the config `entities` that are about some items."""
         wanted = pa.array(sorted(qids), pa.int64())
-        for path in self.shards("entities"):
-            for batch in read_batches(path, ["qid", column]):
-                yield from batch.filter(pc.is_in(batch["qid"], value_set=wanted)).to_pylist()
+        for batch in self.batches("entities", ["qid", column]):
+            yield from batch.filter(pc.is_in(batch["qid"], value_set=wanted)).to_pylist()
 
 
 def open_datasets(patterns: str, name: str, version: str, flag: str) -> list[Dataset]:
@@ -98,6 +102,18 @@ def open_datasets(patterns: str, name: str, version: str, flag: str) -> list[Dat
             for path in _datasets_in(directory, name) or [directory]:
                 datasets[path] = read_dataset(partial(_open, path, name, version, flag), path)
     return [dataset for _, dataset in sorted(datasets.items())]
+
+
+def open_one(directory: str, name: str, version: str, flag: str) -> Dataset:
+    """Open the dataset that an option names; the arguments, and what is raised, are those of `open_datasets`.
+
+    Raises:
+        UsageError: it names several.
+    """
+    datasets = open_datasets(directory, name, version, flag)
+    if len(datasets) != 1:
+        raise UsageError(f"--{flag}={directory} names {len(datasets)} datasets: name one")
+    return datasets[0]
 
 
 def _datasets_in(directory: str, name: str) -> list[str]:
@@ -151,9 +167,7 @@ def dataset_at(directory: str) -> Dataset:
     Raises:
         InputError: there is none.
     """
-    files, inner = filesystem(f"{directory}/{MANIFEST}")
-    with reading(f"{directory}/{MANIFEST}"):
-        info = files.get_file_info(inner)
+    info = file_info(f"{directory}/{MANIFEST}")
     return _dataset(directory, info.mtime_ns, info.size)
 
 

@@ -109,11 +109,9 @@ def make_release(dataset: Dataset, output: str, url: str, date: str) -> Dataset:
 
 def _first_rows(release: Dataset) -> list[dict[str, Any]]:
     """Return the first rows of the main config, for the card."""
-    for path in release.shards(release.name)[:1] or release.shards(next(iter(release.configs), ""))[:1]:
-        for batch in read_batches(path, pq.read_schema(path).names):
-            rows: list[dict[str, Any]] = batch.slice(0, EXAMPLES).to_pylist()
-            return rows
-    return []
+    paths = release.shards(release.name) or release.shards(next(iter(release.configs), ""))
+    batches = (batch for path in paths[:1] for batch in read_batches(path, pq.read_schema(path).names))
+    return next((batch.slice(0, EXAMPLES).to_pylist() for batch in batches), [])
 
 
 def _done(output: str, recipe: Mapping[str, Any]) -> Dataset | None:
@@ -201,14 +199,13 @@ def _written(
             parts.append(file.part)
         waiting.clear()
 
-    for path in dataset.shards(source):
-        for batch in read_batches(path, stored.names):
-            rows = pa.Table.from_batches([batch.filter(pc.equal(batch["wiki"], wiki)) if wiki else batch])
-            for name, ids in LABELLED.items() if labels is not None else ():
-                rows = rows.append_column(name, labelled(rows[ids].combine_chunks(), labels))
-            waiting.append(rows.select(schema.names).cast(schema))
-            if sum(table.num_rows for table in waiting) >= ROWS_PER_SHARD:
-                flush()
+    for batch in dataset.batches(source, stored.names):
+        rows = pa.Table.from_batches([batch.filter(pc.equal(batch["wiki"], wiki)) if wiki else batch])
+        for name, ids in LABELLED.items() if labels is not None else ():
+            rows = rows.append_column(name, labelled(rows[ids].combine_chunks(), labels))
+        waiting.append(rows.select(schema.names).cast(schema))
+        if sum(table.num_rows for table in waiting) >= ROWS_PER_SHARD:
+            flush()
     if waiting:
         flush()
     return parts

@@ -16,7 +16,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ from wikianchor.pipelines.arrays.tables import distinct, find
 from wikianchor.pipelines.dataset.inputs import fingerprint
 from wikianchor.pipelines.dataset.manifest import claim, commit, damaged_shard, read_manifest
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
-from wikianchor.pipelines.dataset.reader import Dataset, read_batches
+from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.reasons import most
 from wikianchor.pipelines.dataset.summary import made, next_lines, spent
 from wikianchor.pipelines.dataset.workspace import RECORDS, Workspace, fingerprint_of, workspace_of
@@ -241,8 +240,7 @@ class Scoring:
             (page_keys, distinct(self._all("pages")), []),
             (lambda rows: text_keys(rows["text"]), distinct(folded), []),
         ]
-        columns = ["wiki", "page_id", "entity_qid", "text"]
-        for batch in chain.from_iterable(read_batches(path, columns) for path in pairs.shards("pairs")):
+        for batch in pairs.batches("pairs", ["wiki", "page_id", "entity_qid", "text"]):
             rows = pa.Table.from_batches([batch])
             for key_of, wanted, links in known:
                 keys = key_of(rows)
@@ -314,7 +312,7 @@ class Scoring:
 
 def _types_of(pairs: Dataset) -> Relation:
     """Return the types of items."""
-    batches = [batch for path in pairs.shards("entities") for batch in read_batches(path, ["qid", "types"])]
+    batches = list(pairs.batches("entities", ["qid", "types"]))
     items = [batch["qid"].take(pc.list_parent_indices(batch["types"])).to_numpy() for batch in batches]
     return Relation.make(
         np.concatenate(items), np.concatenate([batch["types"].flatten().to_numpy() for batch in batches])

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.pipelines.arrays.hashing import hash_strings, mix
 from wikianchor.pipelines.dataset.inputs import fingerprint
-from wikianchor.pipelines.dataset.reader import Dataset, open_datasets, read_batches
+from wikianchor.pipelines.dataset.reader import Dataset, open_one, read_batches
 from wikianchor.pipelines.export.text_index import text_keys
 from wikianchor.schemas import export, pairs
 from wikianchor.schemas.fields import list_of
@@ -30,7 +30,7 @@ ORIGINS = {
 
 def open_export(directory: str) -> Dataset:
     """Open a dataset of exported rows; raises UsageError or InputError if there is not one, as Parquet."""
-    dataset = _open_one("data", directory, "export", export.VERSION)
+    dataset = open_one(directory, "export", export.VERSION, "data")
     if dataset.options["format"] != "sentence-transformers":
         raise UsageError(f"--data={directory} is no Parquet: export it with --format=sentence-transformers")
     return dataset
@@ -38,17 +38,10 @@ def open_export(directory: str) -> Dataset:
 
 def open_pairs(directory: str, exported: Dataset) -> Dataset:
     """Open the pairs that an export was made from; raises UsageError or InputError if they are not in the directory."""
-    dataset = _open_one("pairs", directory, "pairs", pairs.VERSION)
+    dataset = open_one(directory, "pairs", pairs.VERSION, "pairs")
     if fingerprint(dataset) not in [source.get("sha256") for source in exported.manifest["inputs"]]:
         raise InputError(f"{exported.directory} was exported from other pairs than --pairs={directory}: name those")
     return dataset
-
-
-def _open_one(flag: str, directory: str, name: str, version: str) -> Dataset:
-    datasets = open_datasets(directory, name, version, flag)
-    if len(datasets) != 1:
-        raise UsageError(f"--{flag}={directory} names {len(datasets)} datasets: name one")
-    return datasets[0]
 
 
 class Shard(NamedTuple):

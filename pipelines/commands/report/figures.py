@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wikianchor.pipelines.commands.report.labels import labels_of
 from wikianchor.pipelines.commands.report.model import Counts
-from wikianchor.pipelines.commands.report.product import FREQUENCIES, made_from
-from wikianchor.pipelines.dataset.reader import Dataset, read_batches
+from wikianchor.pipelines.commands.report.product import FREQUENCIES, labels_of, made_from
+from wikianchor.pipelines.dataset.reader import Dataset
 
 # Sentences are counted by length, in steps of so many characters, and by links; the last bin holds everything above.
 LENGTH_STEP, LENGTHS, LINKS = 20, 20, 10
@@ -28,19 +28,19 @@ def figures_of(dataset: Dataset, datasets: Sequence[Dataset]) -> list[Counts]:
         dataset: any dataset.
         datasets: those beside it, which have the labels of types.
     """
-    if dataset.name == "sentences":
-        return list(_sentences(dataset))
-    if dataset.name == "entities":
-        return list(_entities(dataset))
-    return list(_pairs(dataset, made_from(dataset, datasets))) if dataset.name == "pairs" else []
+    makers: Mapping[str, Callable[[Dataset], Iterator[Counts]]] = {
+        "sentences": _sentences,
+        "entities": _entities,
+        "pairs": partial(_pairs, datasets=datasets),
+    }
+    return list(makers[dataset.name](dataset)) if dataset.name in makers else []
 
 
 def _sentences(dataset: Dataset) -> Iterator[Counts]:
     lengths, links = Counter[int](), Counter[int]()
-    for path in dataset.shards("sentences"):
-        for batch in read_batches(path, ["text", "links"]):
-            _count(lengths, pc.divide(pc.utf8_length(batch["text"]), LENGTH_STEP))
-            _count(links, pc.list_value_length(batch["links"]))
+    for batch in dataset.batches("sentences", ["text", "links"]):
+        _count(lengths, pc.divide(pc.utf8_length(batch["text"]), LENGTH_STEP))
+        _count(links, pc.list_value_length(batch["links"]))
     yield _bins("Length of sentences", "characters", lengths, LENGTH_STEP, LENGTHS)
     yield _bins("Links in a sentence", "links", links, 1, LINKS)
 
@@ -55,38 +55,38 @@ def _bins(title: str, names: str, numbers: Mapping[int, int], step: int, bins: i
 
 def _entities(dataset: Dataset) -> Iterator[Counts]:
     routes, types = Counter[str](), Counter[int]()
-    for path in dataset.shards("entities"):
-        for batch in read_batches(path, ["types", "type_route"]):
-            _count(routes, batch["type_route"])
-            _count(types, batch["types"].flatten())
+    for batch in dataset.batches("entities", ["types", "type_route"]):
+        _count(routes, batch["type_route"])
+        _count(types, batch["types"].flatten())
     yield _table("How types were found", "route", routes.most_common())
     yield _items("Most common types", "type", types.most_common(TOP), [dataset], dataset.rows("entities"))
 
 
-def _pairs(dataset: Dataset, inputs: Sequence[Dataset]) -> Iterator[Counts]:
+def _pairs(dataset: Dataset, datasets: Sequence[Dataset]) -> Iterator[Counts]:
     routes, types = Counter[str](), Counter[int]()
-    for path in dataset.shards("pairs"):
-        for batch in read_batches(path, ["type_route", "type_qid"]):
-            _count(routes, batch["type_route"])
-            _count(types, batch["type_qid"].drop_null())
+    for batch in dataset.batches("pairs", ["type_route", "type_qid"]):
+        _count(routes, batch["type_route"])
+        _count(types, batch["type_qid"].drop_null())
     # Entities by number of links, the entities linked most often, which come first, and entities of each type.
     linked, most = np.zeros(len(FREQUENCIES), np.int64), list[tuple[int, int]]()
     links, pools = 0, Counter[int]()
-    for path in dataset.shards("entities"):
-        for batch in read_batches(path, ["qid", "count", "types"]):
-            counts = batch["count"].to_numpy()
-            bins = np.searchsorted(10 ** np.arange(1, len(FREQUENCIES)), counts, side="right")
-            linked += np.bincount(bins, minlength=len(linked))
-            links += int(counts.sum())
-            _count(pools, batch["types"].flatten())
-            most += zip(batch["qid"][:TOP].to_pylist(), counts[:TOP].tolist(), strict=True)
+    for batch in dataset.batches("entities", ["qid", "count", "types"]):
+        counts = batch["count"].to_numpy()
+        bins = np.searchsorted(10 ** np.arange(1, len(FREQUENCIES)), counts, side="right")
+        linked += np.bincount(bins, minlength=len(linked))
+        links += int(counts.sum())
+        _count(pools, batch["types"].flatten())
+        most += zip(batch["qid"][:TOP].to_pylist(), counts[:TOP].tolist(), strict=True)
     by_pool = Counter[int]()
     for qid, rows in types.items():
         by_pool[1 << max(0, pools[qid] - 1).bit_length()] += rows
     yield _table("Links to an entity", "links", list(zip(FREQUENCIES, linked.tolist(), strict=True)))
     pool_rows = [(f"{size:,}", rows) for size, rows in sorted(by_pool.items())]
     yield _table("Pools of hard negatives", "entities of the type, at most", pool_rows)
-    sources, notes = [*inputs, dataset], {qid: f"{number:,} entities" for qid, number in pools.items()}
+    sources, notes = (
+        [*made_from(dataset, datasets), dataset],
+        {qid: f"{number:,} entities" for qid, number in pools.items()},
+    )
     yield _items("Types of the entities", "type", types.most_common(TOP), sources, dataset.rows("pairs"), notes)
     yield _table("How types were found", "route", routes.most_common())
     yield _items("Entities linked most often", "entity", most[:TOP], sources, links)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,9 @@ import pyarrow as pa
 
 from wikianchor.io.units import size
 from wikianchor.pipelines.arrays.sample_rows import sample
-from wikianchor.pipelines.commands.report.labels import Labels, labels_of
 from wikianchor.pipelines.commands.report.model import Grid, GridRow, Item, PairExample, Product, Step
 from wikianchor.pipelines.dataset.inputs import fingerprint, wiki_of
-from wikianchor.pipelines.dataset.reader import Dataset, read_batches
+from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.reasons import OUTCOMES, outcome_of
 
 # Pairs that are shown, and rows that they are chosen from; types that have a column.
@@ -30,6 +30,32 @@ FREQUENCIES = (
     "\N{GREATER-THAN OR EQUAL TO} 1M",
 )
 ALL = "all"
+
+
+class Labels(dict[int, str]):
+    """Labels by number of the item."""
+
+    def item(self, qid: int) -> Item:
+        """Return an item with its label."""
+        return Item(qid, self.get(qid, ""))
+
+
+def labels_of(datasets: Iterable[Dataset], qids: Collection[int]) -> Labels:
+    """Return the labels of items, from datasets of entities, and from the entity tables of datasets of pairs.
+
+    In a dataset of entities, an item can have several labels: the language that comes first in --labels is taken.
+    """
+    labels = Labels()
+    for dataset in datasets:
+        if dataset.name == "entities":
+            order = {language: rank for rank, language in enumerate(dataset.options.get("labels", ()))}
+            for row in dataset.items("labels", qids):
+                best = min(row["labels"], key=lambda label: order.get(label["language"], len(order)), default=None)
+                if best:
+                    labels.setdefault(row["qid"], best["text"])
+        elif dataset.name == "pairs":
+            labels |= {row["qid"]: row["label"] for row in dataset.items("label", qids) if row["label"]}
+    return labels
 
 
 def products_of(datasets: Sequence[Dataset], seed: int, coverage: bool = True) -> list[Product]:
@@ -153,11 +179,11 @@ def _outcomes(buckets: Mapping[str, Mapping[str, int]], kept: str) -> Grid:
     )
 
 
-def _with_total(rows: list[GridRow]) -> list[GridRow]:
-    """Put the sum of all rows before them if there are several."""
+def _with_total(rows: list[GridRow], counts: list[int] | None = None) -> list[GridRow]:
+    """Put the sum of all rows before them if there are several; `counts` are those of all, where they are no sums."""
     if len(rows) < 2:
         return rows
-    counts = [sum(column) for column in zip(*(row.counts for row in rows), strict=True)]
+    counts = counts or [sum(column) for column in zip(*(row.counts for row in rows), strict=True)]
     parts = [sum(column) for column in zip(*(row.parts for row in rows), strict=True)]
     return [GridRow(ALL, counts, parts, sum(row.total for row in rows)), *rows]
 
@@ -170,19 +196,16 @@ def _funnels(
     pages, sentences = (_sum(ledger.get(name, {}) for ledger in ledgers.values()) for name in ("pages", "sentences"))
     if pages:
         disambiguation = pages.pop("disambiguation", 0)
+        left, lost = pages["articles"] - disambiguation, [("disambiguation pages", disambiguation)]
         funnels["pages"] = [
             Step("pages in the dumps", pages.total(), []),
             Step("articles", pages["articles"], _dropped(_without(pages, "articles"))),
+            *([Step("articles split into sentences", left, lost)] if disambiguation else []),
         ]
-        if disambiguation:
-            name = "articles split into sentences"
-            step = Step(name, pages["articles"] - disambiguation, [("disambiguation pages", disambiguation)])
-            funnels["pages"].append(step)
     if sentences:
-        kept = sentences["kept"]
         funnels["sentences"] = [
             Step("sentences in these articles", sentences.total(), []),
-            Step("kept sentences", kept, _dropped(_without(sentences, "kept"))),
+            Step("kept sentences", sentences["kept"], _dropped(_without(sentences, "kept"))),
         ]
     links = _sum(buckets.values())
     left = links.total()
@@ -218,17 +241,16 @@ def _coverage(pairs: Dataset) -> tuple[Counter[tuple[str, int]], Counter[tuple[s
     """
     frequency, types = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
     linked: dict[str, Any] = {}
-    for path in pairs.shards("pairs"):
-        for batch in read_batches(path, ["wiki", "type_qid", "frequency_bin", "entity_id"]):
-            table = pa.Table.from_batches([batch])
-            for row in _groups(table, "frequency_bin"):
-                frequency[row["wiki"], min(row["frequency_bin"], len(FREQUENCIES) - 1)] += row["count_all"]
-            for row in _groups(table, "type_qid"):
-                types[row["wiki"], -1 if row["type_qid"] is None else row["type_qid"]] += row["count_all"]
-            wikis, entities = batch["wiki"].to_numpy(zero_copy_only=False), batch["entity_id"].to_numpy()
-            for wiki in set(wikis.tolist()):
-                bits = linked.setdefault(wiki, np.zeros(pairs.rows("entities"), np.bool_))
-                bits[entities[wikis == wiki]] = True
+    for batch in pairs.batches("pairs", ["wiki", "type_qid", "frequency_bin", "entity_id"]):
+        table = pa.Table.from_batches([batch])
+        for row in _groups(table, "frequency_bin"):
+            frequency[row["wiki"], min(row["frequency_bin"], len(FREQUENCIES) - 1)] += row["count_all"]
+        for row in _groups(table, "type_qid"):
+            types[row["wiki"], -1 if row["type_qid"] is None else row["type_qid"]] += row["count_all"]
+        wikis, entities = batch["wiki"].to_numpy(zero_copy_only=False), batch["entity_id"].to_numpy()
+        for wiki in set(wikis.tolist()):
+            bits = linked.setdefault(wiki, np.zeros(pairs.rows("entities"), np.bool_))
+            bits[entities[wikis == wiki]] = True
     return frequency, types, linked
 
 
@@ -250,17 +272,14 @@ def _frequency_grid(wikis: Sequence[str], frequency: Counter[tuple[str, int]], l
         for wiki in wikis
         if wiki in linked
     ]
-    rows = _with_total(rows)
-    if len(rows) > 1:
-        # Wikis share entities.
-        rows[0] = rows[0]._replace(counts=[_different(linked)])
     return Grid(
         title="How frequent the entities are",
         note="Pairs by the number of links to their entity in all wikis; and the different entities of each wiki.",
         counts=["linked entities"],
         parts=[*FREQUENCIES[: len(bins)]],
         kept=len(bins),
-        rows=rows,
+        # Wikis share entities.
+        rows=_with_total(rows, [_different(linked)]),
     )
 
 
@@ -275,34 +294,25 @@ def _type_grid(
             parts = [of_wiki.get(qid, 0) for qid in columns]
             total, untyped = sum(of_wiki.values()), of_wiki.pop(-1, 0)
             rows.append(GridRow(wiki, [len(of_wiki)], [*parts, total - untyped - sum(parts), untyped], total))
-    rows = _with_total(rows)
-    if len(rows) > 1:
-        rows[0] = rows[0]._replace(counts=[len({qid for _, qid in types} - {-1})])
+    rows = _with_total(rows, [len({qid for _, qid in types} - {-1})])
     names: list[str | Item] = [*map(labels.item, columns), "other types", "no type"]
-    # Columns without any pair.
-    empty = [index for index in range(len(names)) if not any(row.parts[index] for row in rows)]
-    for index in reversed(empty):
-        names.pop(index)
-        for row in rows:
-            row.parts.pop(index)
+    # Columns without any pair are left out.
+    shown = [any(row.parts[index] for row in rows) for index in range(len(names))]
     return Grid(
         title="Which types the entities have",
         note="Pairs by the type that the entity and its hard negatives share; and the different types of each wiki.",
         counts=["types"],
-        parts=names,
-        kept=len(names),
-        rows=rows,
+        parts=[*compress(names, shown)],
+        kept=sum(shown),
+        rows=[row._replace(parts=[*compress(row.parts, shown)]) for row in rows],
     )
 
 
 def _different_wikis(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return `EXAMPLES` rows from as many wikis as possible, in the order of the dataset."""
-    before = Counter[str]()
-    rounds = []
-    for index, row in enumerate(rows):
-        rounds.append((before[row["wiki"]], index))
-        before[row["wiki"]] += 1
-    return [rows[index] for index in sorted(index for _, index in sorted(rounds)[:EXAMPLES])]
+    wikis = [row["wiki"] for row in rows]
+    rounds = sorted((wikis[:index].count(wiki), index) for index, wiki in enumerate(wikis))
+    return [rows[index] for index in sorted(index for _, index in rounds[:EXAMPLES])]
 
 
 def _example(row: Mapping[str, Any], labels: Labels) -> PairExample:

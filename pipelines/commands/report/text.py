@@ -39,7 +39,7 @@ def print_report(datasets: Sequence[Dataset], seed: int = 42, coverage: bool = T
         for block in blocks_of_dataset:
             if line := block if isinstance(block, str) else block.line:
                 print(f"  {line}")
-        for line in _ROWS.get(dataset.name, _no_rows)(dataset):
+        for line in _ROWS.get(dataset.name, lambda dataset: iter(()))(dataset):
             print(f"  {line}")
 
 
@@ -92,10 +92,6 @@ def shortened(dropped: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
     return [*dropped[:REASONS], *([("other reasons", others)] if others else [])]
 
 
-def _no_rows(dataset: Dataset) -> Iterator[str]:
-    return iter(())
-
-
 def _mentions(dataset: Dataset) -> Iterator[str]:
     """Yield names, each with its link probability and its items by their commonness."""
     yield "names of the first shard that are linked most, with their items:"
@@ -112,7 +108,7 @@ def _mentions(dataset: Dataset) -> Iterator[str]:
 
 def _negatives(dataset: Dataset) -> Iterator[str]:
     yield "examples:"
-    batches = (batch for path in dataset.shards("negatives") for batch in read_batches(path, ["text", "negatives"]))
+    batches = dataset.batches("negatives", ["text", "negatives"])
     rows = (row for batch in batches for row in batch.slice(0, WITH_NEGATIVES).to_pylist())
     for row in islice(rows, WITH_NEGATIVES):
         yield f"  {row['text']}"
