@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from wikianchor.pipelines.arrays.sample_rows import sample
@@ -269,21 +270,22 @@ class Again:
 
     def pairs(self) -> None:
         """Find the sentences of pairs again, with their links to the entity and none to its hard negatives."""
-        by_wiki: dict[str, list[dict[str, Any]]] = {}
-        for row in self._sample(config="pairs"):
-            by_wiki.setdefault(row["wiki"], []).append(row)
-        by_wiki = {wiki: rows for wiki, rows in by_wiki.items() if self._dump_of(wiki)}
-        qids = {
-            qid for rows in by_wiki.values() for row in rows for qid in (row["entity_qid"], *row["hard_negative_qids"])
+        sampled = self._sample(config="pairs")
+        by_wiki = {
+            wiki: [row for row in sampled if row["wiki"] == wiki]
+            for wiki in dict.fromkeys(row["wiki"] for row in sampled)
+            if self._dump_of(wiki)
         }
+        rows = list(chain.from_iterable(by_wiki.values()))
+        qids = {qid for row in rows for qid in (row["entity_qid"], *row["hard_negative_qids"])}
         pages_of: dict[tuple[str, int], str] = {}
         if self._sources.wikidata:
             for item in self._items({"wikis": tuple(by_wiki), "labels": ()}, lambda item: item.qid in qids):
                 pages_of |= {(wiki, item.qid): title for wiki, title in item.sitelinks}
         else:
             self.skipped.append("entities: Wikidata has no dump there")
-        for wiki, rows in by_wiki.items():
-            self._pairs_of_wiki(wiki, rows, pages_of)
+        for wiki, rows_of_wiki in by_wiki.items():
+            self._pairs_of_wiki(wiki, rows_of_wiki, pages_of)
 
     def _pairs_of_wiki(
         self, wiki: str, rows: Sequence[dict[str, Any]], pages_of: Mapping[tuple[str, int], str]

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from wikianchor.pipelines.arrays.sample_rows import sample, sample_numbers
 from wikianchor.pipelines.commands.verify.rows import schema_of
 from wikianchor.pipelines.dataset.inputs import fingerprint, wiki_of
-from wikianchor.pipelines.dataset.reader import Dataset, read_batches
+from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.text_part_reader import read_text_batches
 from wikianchor.pipelines.export.leads import config_of, pages_with_texts
 from wikianchor.pipelines.export.texts import COLUMNS, OF_PAGES, PAGE_TEXTS, SENTENCE
@@ -170,13 +170,12 @@ def _origins(texts: Sequence[Text], sources: Mapping[str, Sequence[Dataset]], le
     titles = {(wiki, page.title) for (wiki, _), page in pages.items()}
     items: dict[tuple[str, str | int], int] = {}
     for dataset in sources.get("entities", ()) if pages else ():
-        for path in dataset.shards("sitelinks"):
-            for batch in read_batches(path, ["wiki", "qid", "title", "page_id"]):
-                for link in batch.to_pylist():
-                    if (link["wiki"], link["title"]) in titles:
-                        items[link["wiki"], link["title"]] = link["qid"]
-                    elif (link["wiki"], link["page_id"]) in pages:
-                        items[link["wiki"], link["page_id"]] = link["qid"]
+        for batch in dataset.batches("sitelinks", ["wiki", "qid", "title", "page_id"]):
+            for link in batch.to_pylist():
+                if (link["wiki"], link["title"]) in titles:
+                    items[link["wiki"], link["title"]] = link["qid"]
+                elif (link["wiki"], link["page_id"]) in pages:
+                    items[link["wiki"], link["page_id"]] = link["qid"]
     of_items: dict[tuple[str, int], set[str]] = {}
     for kind in kinds.difference(OF_PAGES):
         qids = {text.qid for text in texts if text.kind == kind}
@@ -205,10 +204,9 @@ def _sentences(pairs: Dataset, wanted: Collection[str]) -> Mapping[str, set[tupl
     """Return wiki, page and item of each row of pairs that has one of these texts, by text."""
     values = pa.array(sorted(wanted), pa.string())
     sentences = defaultdict(set)
-    for path in pairs.shards("pairs"):
-        for batch in read_batches(path, ["text", "wiki", "page_id", "entity_qid"]):
-            for row in batch.filter(pc.is_in(batch["text"], value_set=values)).to_pylist():
-                sentences[row["text"]].add((row["wiki"], row["page_id"], row["entity_qid"]))
+    for batch in pairs.batches("pairs", ["text", "wiki", "page_id", "entity_qid"]):
+        for row in batch.filter(pc.is_in(batch["text"], value_set=values)).to_pylist():
+            sentences[row["text"]].add((row["wiki"], row["page_id"], row["entity_qid"]))
     return sentences
 
 
@@ -218,7 +216,7 @@ def _texts_of_items(
     """Return the labels, descriptions or aliases of items, by number of the item."""
     has_entities = "entities" in sources
     dataset, column = (sources["entities"][0], COLUMNS[kind]) if has_entities else (sources["pairs"][0], "label")
-    texts = {}
-    for row in dataset.items(column, qids):
-        texts[row["qid"]] = {row["label"]} if column == "label" else {text["text"] for text in row[column]}
-    return texts
+    return {
+        row["qid"]: {row["label"]} if column == "label" else {text["text"] for text in row[column]}
+        for row in dataset.items(column, qids)
+    }

@@ -102,7 +102,7 @@ def check_rows(dataset: Dataset, tally: Tally) -> Iterator[str]:
             begin = 0
             is_table = path.endswith(".parquet")
             for batch in read_batches(path, schema.names) if is_table else read_text_batches(path, schema):
-                for problem, is_wrong in check(batch, state, tally):
+                for problem, is_wrong in check(batch, state, tally).items():
                     rows = np.flatnonzero(is_wrong)
                     if len(rows) and problem not in reported:
                         reported.add(problem)
@@ -110,25 +110,45 @@ def check_rows(dataset: Dataset, tally: Tally) -> Iterator[str]:
                 begin += batch.num_rows
 
 
-# Yields each problem that a row may have, and for each row of a batch whether it has it.
-Check = Callable[[pa.RecordBatch, dict[str, Any], Tally], Iterator[tuple[str, Any]]]
+# The problems that a row may have, and for each of them which rows of a batch have it.
+Problems = dict[str, Any]
+Check = Callable[[pa.RecordBatch, dict[str, Any], Tally], Problems]
 
 
 def _numpy(values: Any) -> Any:
     return values.to_numpy(zero_copy_only=False)
 
 
-def _lengths(values: Any) -> Any:
-    return _numpy(pc.list_value_length(values))
+class _Lists:
+    """A column of lists as one array of values.
+
+    Attributes:
+        values: the values of all lists.
+        lengths: the number of values of each row.
+        rows: the row of each value.
+    """
+
+    def __init__(self, column: Any) -> None:
+        self.values, self.lengths = column.flatten(), _numpy(pc.list_value_length(column))
+        self.rows = np.repeat(np.arange(len(column)), self.lengths)
+
+    def field(self, name: str) -> Any:
+        """Return a field of the values, which are structs."""
+        return _numpy(self.values.field(name))
+
+    def any(self, is_wrong: Any) -> Any:
+        """Return for each row whether any of its values is wrong."""
+        return np.bincount(self.rows[np.asarray(is_wrong, bool)], minlength=len(self.lengths)) > 0
 
 
-def _per_row(values: Any, rows: Any, length: int) -> Any:
-    """Return for each row whether any of its values is true; `rows` has the row of each value."""
-    return np.bincount(rows[np.asarray(values, bool)], minlength=length) > 0
+def _follows(groups: Any, is_wrong: Any) -> Any:
+    """Return which values are in the group of the value before them and wrong beside it.
 
-
-def _rows_of(lists: Any) -> Any:
-    return np.repeat(np.arange(len(lists)), _lengths(lists))
+    Args:
+        groups: the group of each value; groups lie side by side.
+        is_wrong: of each value but the first.
+    """
+    return np.append(False, (groups[1:] == groups[:-1]) & is_wrong)[: len(groups)]
 
 
 def _spans(texts: Any, rows: Any, starts: Any, ends: Any) -> tuple[Any, Any]:
@@ -145,204 +165,190 @@ def _spans(texts: Any, rows: Any, starts: Any, ends: Any) -> tuple[Any, Any]:
 
 def _sentences(
     batch: pa.RecordBatch, state: dict[str, Any], tally: Tally, config: str, regions: Sequence[str]
-) -> Iterator[tuple[str, Any]]:
-    count = batch.num_rows
-    tally[config,] += count
-    texts, links = batch["text"], batch["links"]
-    yield "the text is empty", _numpy(pc.equal(pc.utf8_length(texts), 0))
-    names = _numpy(batch["region"])
-    for region, number in Counter(names.tolist()).items():
-        tally[config, region] += number
-    yield "the region is unknown", ~np.isin(names, regions)
-    yield "it is of another wiki", _numpy(batch["wiki"]) != state["options"].get("wiki")
-    flat, rows = links.flatten(), _rows_of(links)
-    tally["links", config] += len(flat)
-    starts, ends = (flat.field(name).to_numpy() for name in ("start", "end"))
-    outside, blank = _spans(texts, rows, starts, ends)
-    yield "a link lies outside its text", _per_row(outside, rows, count)
-    yield "a link has white space at its edge", _per_row(blank, rows, count)
-    overlap = np.zeros(len(rows), bool)
-    overlap[1:] = (rows[1:] == rows[:-1]) & (starts[1:] < ends[:-1])
-    yield "links overlap", _per_row(overlap, rows, count)
-    no_target = _numpy(pc.equal(flat.field("target"), ""))
-    yield "a link leads nowhere", _per_row(no_target, rows, count)
+) -> Problems:
+    texts, names, links = batch["text"], _numpy(batch["region"]), _Lists(batch["links"])
+    tally[config,] += batch.num_rows
+    tally["links", config] += len(links.rows)
+    tally.update((config, region) for region in names.tolist())
+    starts, ends = links.field("start"), links.field("end")
+    outside, blank = _spans(texts, links.rows, starts, ends)
     pages, numbers = batch["page_id"].to_numpy(), batch["sentence_index"].to_numpy()
-    unordered = np.zeros(count, bool)
-    unordered[1:] = (pages[1:] == pages[:-1]) & (numbers[1:] <= numbers[:-1])
-    yield "it does not come after the sentence before it", unordered
-    yield "it has no page or revision", (pages <= 0) | (batch["rev_id"].to_numpy() < 0) | (numbers < 0)
+    return {
+        "the text is empty": _numpy(pc.equal(pc.utf8_length(texts), 0)),
+        "the region is unknown": ~np.isin(names, regions),
+        "it is of another wiki": _numpy(batch["wiki"]) != state["options"].get("wiki"),
+        "a link lies outside its text": links.any(outside),
+        "a link has white space at its edge": links.any(blank),
+        "links overlap": links.any(_follows(links.rows, starts[1:] < ends[:-1])),
+        "a link leads nowhere": links.any(links.field("target") == ""),
+        "it does not come after the sentence before it": _follows(pages, numbers[1:] <= numbers[:-1]),
+        "it has no page or revision": (pages <= 0) | (batch["rev_id"].to_numpy() < 0) | (numbers < 0),
+    }
 
 
-def _documents(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
-    count, texts = batch.num_rows, batch["text"]
-    tally["documents",] += count
+def _documents(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Problems:
+    lists = {name: _Lists(batch[name]) for name in ("sections", "blocks", "sentences", "links")}
+    sections, blocks, links = lists["sections"].lengths, lists["blocks"], lists["links"]
+    of_pages, of_blocks = _numpy(batch["wiki"])[links.rows], links.field("block")
+    tally["documents",] += batch.num_rows
+    tally["sentences", "documents"] += len(lists["sentences"].rows)
+    tally["links", "documents"] += int((links.field("wiki") == of_pages).sum())
+    tally.update(("documents", wiki) for wiki in of_pages.tolist())
     # Those of `sentences`, and with items.
     wikis = state["options"].get("wikis") or [state["options"].get("wiki")]
-    yield "it is of another wiki", ~np.isin(_numpy(batch["wiki"]), wikis)
-    yield "it has no page or revision", (batch["page_id"].to_numpy() <= 0) | (batch["rev_id"].to_numpy() < 0)
-    for name in ("sections", "blocks", "sentences", "links"):
-        values, rows = batch[name].flatten(), _rows_of(batch[name])
-        starts, ends = (values.field(side).to_numpy() for side in ("start", "end"))
-        outside, blank = _spans(texts, rows, starts, ends)
-        yield f"one of its {name} lies outside its text", _per_row(outside, rows, count)
-        follows = rows[1:] == rows[:-1]
-        unordered = np.zeros(len(rows), bool)
+    problems = {
+        "it is of another wiki": ~np.isin(_numpy(batch["wiki"]), wikis),
+        "it has no page or revision": (batch["page_id"].to_numpy() <= 0) | (batch["rev_id"].to_numpy() < 0),
+    }
+    for name, spans in lists.items():
+        starts, ends = spans.field("start"), spans.field("end")
+        outside, blank = _spans(batch["text"], spans.rows, starts, ends)
         # A section lies in another, or after it.
         before = starts[:-1] if name == "sections" else ends[:-1]
-        unordered[1:] = follows & (starts[1:] < before)
-        yield f"its {name} are out of order", _per_row(unordered, rows, count)
+        problems[f"one of its {name} lies outside its text"] = spans.any(outside)
+        problems[f"its {name} are out of order"] = spans.any(_follows(spans.rows, starts[1:] < before))
         if name in ("sentences", "links"):
-            yield f"one of its {name} has white space at its edge", _per_row(blank, rows, count)
+            problems[f"one of its {name} has white space at its edge"] = spans.any(blank)
         if name in ("blocks", "links"):
-            index = values.field("section").to_numpy()
-            yield (
-                f"one of its {name} is in no section",
-                _per_row((index < -1) | (index >= _lengths(batch["sections"])[rows]), rows, count),
-            )
-    tally["sentences", "documents"] += len(batch["sentences"].flatten())
-    links, rows = batch["links"].flatten(), _rows_of(batch["links"])
-    of_pages = _numpy(batch["wiki"])[rows]
-    tally["links", "documents"] += int((_numpy(links.field("wiki")) == of_pages).sum())
-    for wiki, number in Counter(of_pages.tolist()).items():
-        tally["documents", wiki] += number
-    blocks = links.field("block").to_numpy()
-    yield "a link is in no block", _per_row((blocks < 0) | (blocks >= _lengths(batch["blocks"])[rows]), rows, count)
-    kinds = batch["blocks"].flatten().field("kind")
-    unknown = ~np.isin(_numpy(kinds), choices.BLOCKS)
-    yield "the kind of a block is unknown", _per_row(unknown, _rows_of(batch["blocks"]), count)
+            index = spans.field("section")
+            is_outside = (index < -1) | (index >= sections[spans.rows])
+            problems[f"one of its {name} is in no section"] = spans.any(is_outside)
+    return problems | {
+        "a link is in no block": links.any((of_blocks < 0) | (of_blocks >= blocks.lengths[links.rows])),
+        "the kind of a block is unknown": blocks.any(~np.isin(blocks.field("kind"), choices.BLOCKS)),
+    }
 
 
-def _titles(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
-    redirect = _numpy(batch["redirect"].is_valid())
+def _titles(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Problems:
+    redirect, flags = _numpy(batch["redirect"].is_valid()), _Lists(batch["flags"])
     tally["redirects",] += int(redirect.sum())
     tally["articles",] += batch.num_rows - int(redirect.sum())
-    yield "it has no page", batch["page_id"].to_numpy() <= 0
-    yield "the title is empty", _numpy(pc.equal(batch["title"], ""))
-    yield "a redirect has links", redirect & (_lengths(batch["links"]) > 0)
-    fragment = _numpy(batch["redirect_fragment"].is_valid())
-    yield "it has a section of a redirect and no redirect", redirect != fragment
-    flags = batch["flags"]
-    known = np.isin(_numpy(flags.flatten()), titles.FLAGS)
-    yield "a flag is unknown", _per_row(~known, _rows_of(flags), batch.num_rows)
+    return {
+        "it has no page": batch["page_id"].to_numpy() <= 0,
+        "the title is empty": _numpy(pc.equal(batch["title"], "")),
+        "a redirect has links": redirect & (_Lists(batch["links"]).lengths > 0),
+        "it has a section of a redirect and no redirect": redirect != _numpy(batch["redirect_fragment"].is_valid()),
+        "a flag is unknown": flags.any(~np.isin(_numpy(flags.values), titles.FLAGS)),
+    }
 
 
-def _ledger(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
-    counts = batch["counts"]
-    names, numbers = counts.flatten().field("name"), counts.flatten().field("number")
-    sums = pa.table([names, numbers], ["name", "number"]).group_by("name").aggregate([("number", "sum")])
-    for name, number in zip(*(sums[column].to_pylist() for column in ("name", "number_sum")), strict=True):
-        tally["ledger", name] += number
-    yield "a number is negative", _per_row(_numpy(pc.less(numbers, 0)), _rows_of(counts), batch.num_rows)
+def _ledger(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Problems:
+    counts = _Lists(batch["counts"])
+    columns = [counts.values.field("name"), counts.values.field("number")]
+    sums = pa.table(columns, ["name", "number"]).group_by("name").aggregate([("number", "sum")])
+    for row in sums.to_pylist():
+        tally["ledger", row["name"]] += row["number_sum"]
+    return {"a number is negative": counts.any(counts.field("number") < 0)}
 
 
-def _items(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
-    tally["items",] += batch.num_rows
-    yield "the item has no number", batch["qid"].to_numpy() <= 0
+def _items(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Problems:
     routes = _numpy(batch["type_route"])
-    yield "the route is unknown", ~np.isin(routes, entities.TYPE_ROUTES)
-    yield "types and their route disagree", (routes == "none") != (_lengths(batch["types"]) == 0)
+    tally["items",] += batch.num_rows
+    return {
+        "the item has no number": batch["qid"].to_numpy() <= 0,
+        "the route is unknown": ~np.isin(routes, entities.TYPE_ROUTES),
+        "types and their route disagree": (routes == "none") != (_Lists(batch["types"]).lengths == 0),
+    }
 
 
-def _sitelinks(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
+def _sitelinks(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Problems:
     wikis = _numpy(batch["wiki"])
-    for wiki, number in Counter(wikis.tolist()).items():
-        tally["sitelinks", wiki] += number
-    yield "it is of a wiki that was not asked for", ~np.isin(wikis, state["options"].get("wikis", []))
-    yield "the item has no number", batch["qid"].to_numpy() <= 0
-    known = _numpy(batch["title"].is_valid())
-    known = known | _numpy(batch["page_id"].is_valid())
-    yield "neither title nor page is known", ~known
+    tally.update(("sitelinks", wiki) for wiki in wikis.tolist())
+    return {
+        "it is of a wiki that was not asked for": ~np.isin(wikis, state["options"].get("wikis", [])),
+        "the item has no number": batch["qid"].to_numpy() <= 0,
+        "neither title nor page is known": _numpy(pc.and_(batch["title"].is_null(), batch["page_id"].is_null())),
+    }
 
 
-def _table(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
-    begin = tally["entities",]
-    tally["entities",] += batch.num_rows
+def _table(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Problems:
     ids, counts = batch["entity_id"].to_numpy(), batch["count"].to_numpy()
-    yield "ids do not go up one by one from 0", ids != np.arange(begin, begin + batch.num_rows)
+    expected = tally["entities",] + np.arange(batch.num_rows)
     before = np.concatenate([[state.get("last", np.iinfo(np.int64).max)], counts[:-1]])
+    tally["entities",] += batch.num_rows
     state["last"] = counts[-1]
-    yield "it is linked more often than the entity before it", counts > before
     state.setdefault("qids", []).append(batch["qid"].to_numpy())
+    return {
+        "ids do not go up one by one from 0": ids != expected,
+        "it is linked more often than the entity before it": counts > before,
+    }
 
 
-def _pairs(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
-    count = batch.num_rows
-    wikis = _numpy(batch["wiki"])
-    for wiki, number in Counter(wikis.tolist()).items():
-        tally["pairs", wiki] += number
+def _pairs(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Problems:
+    tally.update(("pairs", wiki) for wiki in _numpy(batch["wiki"]).tolist())
     qids = np.concatenate(state.get("qids", [np.zeros(0, np.int64)]))
-    outside, blank = _spans(
-        batch["text"], np.arange(count), batch["mention_start"].to_numpy(), batch["mention_end"].to_numpy()
-    )
-    yield "the link lies outside its text", outside
-    yield "the link has white space at its edge", blank
-    ids, negatives = batch["entity_id"].to_numpy(), batch["hard_negative_ids"]
-    yield "the entity is not in the table", (ids < 0) | (ids >= len(qids))
-    yield "entity_id and entity_qid are two entities", _look_up(qids, ids, missing=0) != batch["entity_qid"].to_numpy()
-    lengths, rows = _lengths(negatives), _rows_of(negatives)
-    flat = negatives.flatten().to_numpy()
-    yield "it has another number of hard negatives", lengths != state["options"].get("negatives", lengths)
-    yield "the entity is its own hard negative", _per_row(flat == ids[rows], rows, count)
-    same = _lengths(batch["hard_negative_qids"]) == lengths
-    yield "hard negatives have more ids or more items", ~same
-    if same.all():
-        other = _look_up(qids, flat, missing=0) != batch["hard_negative_qids"].flatten().to_numpy()
-        yield "ids and items of the hard negatives disagree", _per_row(other, rows, count)
-    order = np.lexsort((flat, rows))
+    starts, ends = batch["mention_start"].to_numpy(), batch["mention_end"].to_numpy()
+    outside, blank = _spans(batch["text"], np.arange(batch.num_rows), starts, ends)
+    ids, negatives = batch["entity_id"].to_numpy(), _Lists(batch["hard_negative_ids"])
+    known, flat, items = (ids >= 0) & (ids < len(qids)), _numpy(negatives.values), _Lists(batch["hard_negative_qids"])
+    same = items.lengths == negatives.lengths
+    # Compared one by one where there are as many of both.
+    other = _look_up(qids, flat, missing=0) != _numpy(items.values) if same.all() else np.zeros(len(flat), bool)
+    order = np.lexsort((flat, negatives.rows))
+    sorted_ids = flat[order]
     twice = np.zeros(len(flat), bool)
-    twice[1:] = (rows[order][1:] == rows[order][:-1]) & (flat[order][1:] == flat[order][:-1])
-    yield "a hard negative comes twice", _per_row(twice, rows[order], count)
+    twice[order] = _follows(negatives.rows[order], sorted_ids[1:] == sorted_ids[:-1])
     # The split of each entity that a row was read of, -1 before.
     splits = state.setdefault("splits", np.full(len(qids), -1, np.int8))
-    known = (ids >= 0) & (ids < len(qids))
-    yield "the entity is in two splits", known & ~np.isin(_look_up(splits, ids, missing=-1), (-1, state["split"]))
-    others = _per_row(~np.isin(_look_up(splits, flat, missing=-1), (-1, state["split"])), rows, count)
-    yield "a hard negative is in another split", others
+    of_split = (-1, state["split"])
+    problems = {
+        "the link lies outside its text": outside,
+        "the link has white space at its edge": blank,
+        "the entity is not in the table": ~known,
+        "entity_id and entity_qid are two entities": _look_up(qids, ids, missing=0) != batch["entity_qid"].to_numpy(),
+        "it has another number of hard negatives": negatives.lengths
+        != state["options"].get("negatives", negatives.lengths),
+        "the entity is its own hard negative": negatives.any(flat == ids[negatives.rows]),
+        "hard negatives have more ids or more items": ~same,
+        "ids and items of the hard negatives disagree": negatives.any(other),
+        "a hard negative comes twice": negatives.any(twice),
+        "the entity is in two splits": known & ~np.isin(_look_up(splits, ids, missing=-1), of_split),
+        "a hard negative is in another split": negatives.any(~np.isin(_look_up(splits, flat, missing=-1), of_split)),
+        "the route is unknown": ~np.isin(_numpy(batch["type_route"]), pairs.TYPE_ROUTES),
+        "hard negatives without a type": (negatives.lengths > 0) & _numpy(batch["type_qid"].is_null()),
+    }
     splits[ids[known]] = state["split"]
-    routes = _numpy(batch["type_route"])
-    yield "the route is unknown", ~np.isin(routes, pairs.TYPE_ROUTES)
-    yield "hard negatives without a type", (lengths > 0) & _numpy(batch["type_qid"].is_null())
+    return problems
 
 
-def _texts(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
+def _texts(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Problems:
     tally["texts",] += batch.num_rows
     # As `export` compares texts: without case and white space.
     texts = {name: batch[name] for name in batch.schema.names if name != export.SCORES.name}
     keys = [text_keys(column) for column in texts.values()]
-    for name, column in texts.items():
-        yield f"{name} is empty", _numpy(pc.equal(column, ""))
-    yield "the positive is the anchor", keys[0] == keys[1]
+    problems = {f"{name} is empty": _numpy(pc.equal(column, "")) for name, column in texts.items()}
+    problems["the positive is the anchor"] = keys[0] == keys[1]
     for number, key in enumerate(keys[2:], 1):
-        yield f"negative_{number} is another text of its row", np.any([key == other for other in keys[: number + 1]], 0)
+        is_there = np.any([key == other for other in keys[: number + 1]], 0)
+        problems[f"negative_{number} is another text of its row"] = is_there
     if len(texts) < batch.num_columns:
-        scores = batch[export.SCORES.name]
-        yield "it has another number of scores than of other texts", _lengths(scores) != len(texts) - 1
+        scores = _Lists(batch[export.SCORES.name])
+        problems["it has another number of scores than of other texts"] = scores.lengths != len(texts) - 1
         # Vectors are rounded to 16 bits.
-        is_cosine = np.abs(scores.flatten().to_numpy()) <= 1.01
-        yield "a score is no cosine", _per_row(~is_cosine, _rows_of(scores), batch.num_rows)
+        problems["a score is no cosine"] = scores.any(~(np.abs(_numpy(scores.values)) <= 1.01))
+    return problems
 
 
-def _origins(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
-    count, options = batch.num_rows, state["options"]
-    for wiki, number in Counter(_numpy(batch["wiki"]).tolist()).items():
-        tally["origins", wiki] += number
-    qids, negatives = batch["entity_qid"].to_numpy(), batch["negative_qids"]
-    yield (
-        "it has no item, page or revision",
-        ((qids <= 0) | (batch["page_id"].to_numpy() <= 0) | (batch["rev_id"].to_numpy() < 0)),
-    )
-    rows = _rows_of(negatives)
-    yield "it has another number of negatives", _lengths(negatives) != options["negatives"]
-    yield "the entity is its own negative", _per_row(negatives.flatten().to_numpy() == qids[rows], rows, count)
+def _origins(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Problems:
+    options, qids, negatives = state["options"], batch["entity_qid"].to_numpy(), _Lists(batch["negative_qids"])
+    tally.update(("origins", wiki) for wiki in _numpy(batch["wiki"]).tolist())
     of_wikidata = choices.KINDS[options["kind"]][1] in choices.OF_WIKIDATA
     with_page = 0 if of_wikidata else options["negatives"]
-    for name in ("negative_wikis", "negative_page_ids"):
-        yield f"it has another number of {name}", _lengths(batch[name]) != with_page
-    for name in ("positive_wiki", "positive_page_id"):
-        yield (
-            f"{name} and --kind disagree",
-            _numpy(batch[name].is_valid()) == of_wikidata,
-        )
+    return {
+        "it has no item, page or revision": (qids <= 0)
+        | (batch["page_id"].to_numpy() <= 0)
+        | (batch["rev_id"].to_numpy() < 0),
+        "it has another number of negatives": negatives.lengths != options["negatives"],
+        "the entity is its own negative": negatives.any(_numpy(negatives.values) == qids[negatives.rows]),
+        **{
+            f"it has another number of {name}": _Lists(batch[name]).lengths != with_page
+            for name in ("negative_wikis", "negative_page_ids")
+        },
+        **{
+            f"{name} and --kind disagree": _numpy(batch[name].is_valid()) == of_wikidata
+            for name in ("positive_wiki", "positive_page_id")
+        },
+    }
 
 
 def _look_up(table: Any, ids: Any, missing: int) -> Any:
