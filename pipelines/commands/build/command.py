@@ -47,11 +47,11 @@ def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
     pairs.check_floor(config.choices, wikis)
     rows = config.choices.sample * (len(wikis) if config.choices.sample_per_wiki else 1)
     of_sentences, of_entities, of_pairs = stage_configs(config, dumps)
-    options = []
-    for stage in of_sentences:
-        site = read_site(stage.dumps, None)[0]
-        options.append(sentences.options_of(stage, site, sentences.excluded_pages(stage, site)))
-    options += [entities.options_of(of_entities), pairs.options_of(of_pairs), documents.options_of(wikis)]
+    sites = [(stage, read_site(stage.dumps, None)[0]) for stage in of_sentences]
+    options = [
+        *(sentences.options_of(stage, site, sentences.excluded_pages(stage, site)) for stage, site in sites),
+        *(entities.options_of(of_entities), pairs.options_of(of_pairs), documents.options_of(wikis)),
+    ]
     engine = engine_of(config.engine, config.parser, config.splitter)
     stages = build_stages(
         dumps, config.output, rows, options, is_compiled=engine == "core", with_documents=config.documents

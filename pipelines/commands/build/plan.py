@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from wikianchor.io.storage import file_size, free_bytes, is_local
@@ -61,7 +61,7 @@ class PlannedStage:
     output: str
     seconds: float
     disk: float
-    options: Mapping[str, Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
     scratch: float = 0
 
@@ -98,58 +98,42 @@ def build_stages(
         is_compiled: whether the compiled core reads the pages.
         with_documents: whether documents are written, and the stage `documents` comes last.
     """
-    stages = []
-    total = 0.0
-    disk = SENTENCES_DISK + (DOCUMENTS_DISK if with_documents else 0)
-    next_options = iter(options or [{}] * (len(dumps.pages) + 3))
-    for wiki, paths in dumps.pages.items():
-        as_bz2 = sum(file_size(path) * AS_BZ2[ending_of(path)] for path in paths)
-        total += as_bz2
-        stages.append(
+    as_bz2 = {
+        wiki: sum(file_size(path) * AS_BZ2[ending_of(path)] for path in paths) for wiki, paths in dumps.pages.items()
+    }
+    inputs = (*dumps.wikidata, *dumps.page_props)
+    links, written = sum(as_bz2.values()) * LINKS, sum(as_bz2.values()) * DOCUMENTS_DISK
+    rows = min(links, sample) if sample else links
+    stages = [
+        *(
             PlannedStage(
                 name=f"sentences {wiki}",
                 output=f"{output}/sentences/{wiki}",
                 inputs=tuple(paths),
                 seconds=dump_seconds(paths, is_compiled),
-                disk=as_bz2 * disk,
-                options=next(next_options),
+                disk=as_bz2[wiki] * (SENTENCES_DISK + DOCUMENTS_DISK * with_documents),
             )
-        )
-    inputs = (*dumps.wikidata, *dumps.page_props)
-    stages.append(
+            for wiki, paths in dumps.pages.items()
+        ),
         PlannedStage(
             name="entities",
             output=f"{output}/entities",
             inputs=inputs,
             seconds=item_seconds(inputs),
             disk=sum(map(file_size, dumps.wikidata)) * ITEMS_DISK,
-            options=next(next_options),
-        )
-    )
-    links = total * LINKS
-    rows = min(links, sample) if sample else links
-    stages.append(
+        ),
         PlannedStage(
             name="pairs",
             output=f"{output}/pairs",
             seconds=pair_seconds(links, len(dumps.pages)),
             disk=rows * BYTES_PER_PAIR,
             scratch=rows * BYTES_PER_SHUFFLED_ROW + links * BYTES_PER_LINK,
-            options=next(next_options),
-        )
-    )
+        ),
+    ]
     if with_documents:
-        written = total * DOCUMENTS_DISK
-        stages.append(
-            PlannedStage(
-                name="documents",
-                output=f"{output}/documents",
-                seconds=written / DOCUMENTS,
-                disk=written,
-                options=next(next_options),
-            )
-        )
-    return stages
+        seconds = written / DOCUMENTS
+        stages.append(PlannedStage(name="documents", output=f"{output}/documents", seconds=seconds, disk=written))
+    return [replace(stage, options=known) for stage, known in zip(stages, options, strict=False)] if options else stages
 
 
 def reason_to_run(stage: PlannedStage, *, rebuilt: bool, keep_older: bool, skips_pages: bool) -> str | None:

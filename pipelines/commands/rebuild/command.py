@@ -102,9 +102,8 @@ def check_versions(directory: str, stage: Mapping[str, Any]) -> None:
     name, maker = stage["dataset"], stage["made_with"] or {}
     if name not in COMMANDS:
         raise InputError(f"{directory}: {name} is made by a model too, and is not made again")
-    if not (change := difference({"dataset": name, "made_with": maker}, {"made_with": made_with(name)})):
-        return
-    raise InputError(f"{directory}: {name}: {change}: install what made it: {install_line(maker)}")
+    if change := difference({"dataset": name, "made_with": maker}, {"made_with": made_with(name)}):
+        raise InputError(f"{directory}: {name}: {change}: install what made it: {install_line(maker)}")
 
 
 def output_of(stage: Mapping[str, Any], output: str) -> str:
