@@ -24,9 +24,14 @@ def chunks(path: str) -> Iterator[bytes]:
     return (chunk.data for chunk in read_range(Range(path, 0, file_size(path), last=True)))
 
 
-def category_titles(path: str) -> Iterator[tuple[int, str]]:
-    """Yield (id, category) of a `linktarget` dump."""
-    for number, namespace, title in read_table(chunks(path), ("lt_id", "lt_namespace", "lt_title"), "linktarget", path):
+# The prefix of the columns of the tables that name categories.
+_PREFIXES = {"linktarget": "lt", "page": "page"}
+
+
+def category_titles(path: str, table: str = "linktarget") -> Iterator[tuple[int, str]]:
+    """Yield (id, category) of a dump of `linktarget` or `page`."""
+    columns = [f"{_PREFIXES[table]}_{name}" for name in ("id", "namespace", "title")]
+    for number, namespace, title in read_table(chunks(path), columns, table, path):
         if namespace == CATEGORY and isinstance(number, int):
             yield number, title_of(title)
 

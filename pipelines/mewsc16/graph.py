@@ -241,14 +241,13 @@ def commit_decisions(
             if path not in cut_off
         ]
     problems += [problem for decision in decided for problem in decision.problems]
-    ledger: dict[str, Any] = {}
-    if not problems:
-        for decision in decided:
-            mine = [reading for reading in ordered if reading.language == decision.language]
-            ledger[decision.language] = ledger_of(decision, mine)
-        problems = [
-            no_page_left(language, counts) for language, counts in ledger.items() if not counts["pages"].get(KEPT)
-        ]
+    ledger = {
+        decision.language: ledger_of(
+            decision, [reading for reading in ordered if reading.language == decision.language]
+        )
+        for decision in (decided if not problems else ())
+    }
+    problems += [no_page_left(language, counts) for language, counts in ledger.items() if not counts["pages"].get(KEPT)]
     parts = [part for decision in decided for part in decision.parts]
     commit_dataset(config.output, work, head, parts=parts, ledger=ledger, problems=problems)
 

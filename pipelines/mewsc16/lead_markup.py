@@ -120,17 +120,16 @@ class LeadMarkup:
         for call in outermost_calls(text):
             if len(call.arguments) < 2 or not _stands_alone(text, call):
                 continue
-            if _QUOTATION.search(call.arguments[0]):
-                shown.append(text[position : call.start])
-                position = call.end
-                continue
-            prose = [argument for argument in call.arguments[1:] if self._is_prose(argument)]
-            if not prose or any(_PICTURE.search(argument) for argument in call.arguments):
-                continue
-            if all(self._is_note(argument.strip()) for argument in prose):
-                continue
-            lead = self._expand(call)
-            shown += (text[position : call.start], f"\n\n{LEAD_LOST if lead is None else lead}\n\n")
+            lead = ""
+            if not _QUOTATION.search(call.arguments[0]):
+                prose = [argument for argument in call.arguments[1:] if self._is_prose(argument)]
+                if all(self._is_note(argument.strip()) for argument in prose) or any(
+                    _PICTURE.search(argument) for argument in call.arguments
+                ):
+                    continue
+                expanded = self._expand(call)
+                lead = f"\n\n{LEAD_LOST if expanded is None else expanded}\n\n"
+            shown += (text[position : call.start], lead)
             position = call.end
         return "".join((*shown, text[position:]))
 

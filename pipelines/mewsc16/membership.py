@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from wikianchor.pipelines.mewsc16.categories import follow
 from wikianchor.pipelines.mewsc16.editions import wiki_facts
@@ -53,25 +55,18 @@ def bits_of_names(
         extra_parents: more pairs of a category and a category that it is in.
     """
     redirects = dict(categories.redirects)
-    ends: dict[str, int] = {}
-    for name, topic in topics.items():
-        # A category of the map may itself be a redirect.
-        ends.setdefault(follow(name, redirects), 1 << TOPICS.index(topic))
-    for name in wiki_facts()["published"].get(language, {}).get("categories", ()):
-        ends.setdefault(follow(name, redirects), PUBLISHED)
-    for name in wiki_facts()["unpublished"].get(language, {}).get("categories", ()):
-        ends.setdefault(follow(name, redirects), UNPUBLISHED)
-    bits_of = dict(ends)
-    for name in (*topics, *redirects):
-        if (bits := ends.get(follow(name, redirects))) is not None:
-            bits_of.setdefault(name, bits)
+    marked = [(name, 1 << TOPICS.index(topic)) for name, topic in topics.items()]
+    for kind, bit in (("published", PUBLISHED), ("unpublished", UNPUBLISHED)):
+        marked += [(name, bit) for name in wiki_facts()[kind].get(language, {}).get("categories", ())]
+    # A category of the map may itself be a redirect. Of several names of a category, the first decides.
+    ends = {follow(name, redirects): bits for name, bits in reversed(marked)}
+    by_redirect = {name: ends.get(follow(name, redirects), 0) for name in (*topics, *redirects)}
+    bits_of = {name: bits for name, bits in by_redirect.items() if bits} | ends
     if mode != "descend-1":
         return bits_of
     below: dict[str, int] = {}
     for child, parents in (*categories.parents.items(), *((child, (parent,)) for child, parent in extra_parents)):
-        bits = 0
-        for parent in parents:
-            bits |= (bits_of.get(parent, 0) & TOPIC_BITS) << _BELOW
+        bits = reduce(or_, ((bits_of.get(parent, 0) & TOPIC_BITS) << _BELOW for parent in parents), 0)
         if bits and child not in bits_of:
             below[child] = below.get(child, 0) | bits
     for name in redirects:

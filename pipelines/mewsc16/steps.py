@@ -13,7 +13,9 @@ import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -227,17 +229,10 @@ def _category_page(raw: bytes, where: str, namespace: int | None, site: Site) ->
 
 def categories_of(language: str, readings: Iterable[CategoryReading]) -> Categories:
     """Return the category pages of a wiki, from all its ranges."""
-    redirects: dict[str, str] = {}
-    parents: dict[str, tuple[str, ...]] = {}
-    ids: dict[int, str] = {}
-    for reading in readings:
-        if reading.language == language:
-            for page_id, name, redirect, page_parents in reading.pages:
-                ids[page_id] = name
-                if redirect:
-                    redirects[name] = redirect
-                if page_parents:
-                    parents[name] = page_parents
+    pages = [page for reading in readings if reading.language == language for page in reading.pages]
+    redirects = {name: redirect for _, name, redirect, _ in pages if redirect}
+    parents = {name: page_parents for _, name, _, page_parents in pages if page_parents}
+    ids = {page_id: name for page_id, name, _, _ in pages}
     return Categories(dict(sorted(redirects.items())), dict(sorted(parents.items())), ids)
 
 
@@ -406,6 +401,9 @@ class ArticleReader:
             return None
         return page
 
+    def _bits(self, names: Iterable[str]) -> int:
+        return reduce(or_, (self._names.get(name, 0) for name in names), 0)
+
     def read(self, page: Page, counts: Counter[str]) -> tuple[tuple[object, ...] | None, str]:
         """Return the row of a page and "", or None and the reason why it has none."""
         names = (
@@ -413,14 +411,11 @@ class ArticleReader:
             if self._released is None
             else self._released.categories(page.text, self._categories)
         )
-        in_text = in_table = 0
-        for name in names:
-            in_text |= self._names.get(name, 0)
+        in_text, in_table = self._bits(names), 0
         if self._table is not None:
             in_table = self._table[page.page_id]
             _count_routes(in_text, in_table, counts)
-        for name in self._categories.template_categories(page.text, page.title):
-            in_table |= self._names.get(name, 0)
+        in_table |= self._bits(self._categories.template_categories(page.text, page.title))
         topics = topics_of_bits(in_text, 0 if self._direct else in_table)
         if not topics:
             return None, "no_topic"

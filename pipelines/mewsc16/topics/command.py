@@ -1,4 +1,8 @@
-"""`wikianchor topics`: derive a topic map from SQL tables of Wikinews, and compare it with the map in use."""
+"""`wikianchor topics`: derive a topic map from SQL tables of Wikinews, and compare it with the map in use.
+
+There are two routes from a category of English Wikinews to that of another wiki: the interlanguage links of its page
+(`langlinks`), and the Wikidata item of both pages (`page_props`). Both refer to pages by id; `page` has their titles.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +11,44 @@ import logging
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import writing
 from wikianchor.pipelines.dataset.summary import next_lines, spent
+from wikianchor.pipelines.mewsc16.category_tables import category_titles, chunks, title_of
 from wikianchor.pipelines.mewsc16.topic_map import TopicMap, load_topics
-from wikianchor.pipelines.mewsc16.topics.derive import (
-    ENGLISH,
-    TopicCategory,
-    by_items,
-    by_links,
-    english_pages,
-    topic_items,
-)
 from wikianchor.pipelines.mewsc16.topics.options import TopicsOptions
+from wikianchor.pipelines.wikimedia.sql import page_props_items, read_table
 from wikianchor.schemas.mewsc16 import LANGUAGES, TOPICS
 
 _NAME = re.compile(r"(?:.*/)?([a-z_]+)wikinews-(\w+)-(\w+)\.sql(?:\.gz)?")
 TABLES = ("langlinks", "page", "page_props")
-TITLE = "title"
+ENGLISH = "en"
+TITLE, LANGLINKS, ITEM = "title", "langlinks", "wikibase_item"
 EVIDENCE = {
     TITLE: "the English topic category itself",
-    "langlinks": "an interlanguage link of the English topic category, from {dump}",
-    "wikibase_item": "the same Wikidata item as the English topic category, from the page_props of the wikis",
+    LANGLINKS: "an interlanguage link of the English topic category, from {dump}",
+    ITEM: "the same Wikidata item as the English topic category, from the page_props of the wikis",
 }
+
+
+class TopicCategory(NamedTuple):
+    """A category of a topic.
+
+    Attributes:
+        topic: the topic.
+        language: the wiki's language.
+        name: the category's name.
+        kind: the evidence, a key of `EVIDENCE`.
+        item: the Wikidata item that led to it; "" for other evidence.
+    """
+
+    topic: str
+    language: str
+    name: str
+    kind: str
+    item: str
 
 
 def run(config: TopicsOptions, beam_args: Sequence[str]) -> None:
@@ -97,6 +115,32 @@ def derive(tables: Mapping[tuple[str, str], str], topics: TopicMap) -> Iterator[
                 yield from by_items(language, tables[language, "page"], props, items)
 
 
+def english_pages(path: str, names: Mapping[str, str]) -> dict[int, str]:
+    """Return page id -> topic of the English topic categories."""
+    return {page: names[name] for page, name in category_titles(path, "page") if name in names}
+
+
+def by_links(path: str, topics: Mapping[int, str], languages: frozenset[str]) -> Iterator[TopicCategory]:
+    """Yield the categories to which the English topic categories have an interlanguage link."""
+    for page, language, title in read_table(chunks(path), ("ll_from", "ll_lang", "ll_title"), "langlinks", path):
+        code, name = title_of(language), title_of(title)
+        if isinstance(page, int) and page in topics and code in languages and ":" in name:
+            yield TopicCategory(topics[page], code, name.partition(":")[2].strip(), LANGLINKS, "")
+
+
+def topic_items(path: str, topics: Mapping[int, str]) -> dict[int, str]:
+    """Return item -> topic of the English topic categories."""
+    return {item: topics[page] for page, item in page_props_items(chunks(path), path) if page in topics}
+
+
+def by_items(language: str, pages: str, page_props: str, items: Mapping[int, str]) -> Iterator[TopicCategory]:
+    """Yield the categories of a wiki whose Wikidata item is that of an English topic category."""
+    wanted = {page: item for page, item in page_props_items(chunks(page_props), page_props) if item in items}
+    for page, name in category_titles(pages, "page"):
+        if (item := wanted.get(page)) is not None:
+            yield TopicCategory(items[item], language, name, ITEM, f"Q{item}")
+
+
 def as_json(categories: Iterable[TopicCategory], tables: Mapping[tuple[str, str], str]) -> str:
     """Return the map in the form of `data/topics.json`."""
     entries: dict[str, dict[str, dict[str, str]]] = {topic: {} for topic in TOPICS}
@@ -104,7 +148,7 @@ def as_json(categories: Iterable[TopicCategory], tables: Mapping[tuple[str, str]
     for category in categories:
         names = entries[category.topic].setdefault(category.language, {})
         # Of two kinds of evidence, the item is kept.
-        if category.kind == "wikibase_item" or category.name not in names:
+        if category.kind == ITEM or category.name not in names:
             names[category.name] = category.kind
         if category.item:
             items[category.topic] = category.item
