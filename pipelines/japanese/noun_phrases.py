@@ -26,6 +26,8 @@ _BEFORE_NOUN = ("連体形", "終止形", "語幹")
 COMMAS = ("、", ",", ";", ":")
 _PREDICATES = frozenset({"VERB", "ADJ", "AUX"})
 _COMPOUND = NOMINAL | {"NUM", "SYM"}
+# Parts of speech of all words of a span, by rule.
+_KINDS = {"nouns": NOUNS, "nouns_names": NOUNS_AND_NAMES}
 
 
 class Morpheme(NamedTuple):
@@ -93,15 +95,12 @@ def is_noun_span(rule: str, words: Sequence[Morpheme]) -> bool:
     """Return whether words, at least one, form a noun span by a rule."""
     if is_sound(words[-1].text) or says_nothing(words):
         return False
-    if rule == "nouns":
-        return all(word.pos in NOUNS for word in words)
-    if rule == "nouns_names":
-        return all(word.pos in NOUNS_AND_NAMES for word in words)
+    if rule in _KINDS:
+        return all(word.pos in _KINDS[rule] for word in words)
     if words[-1].pos not in NOMINAL or not may_begin(words[0]):
         return False
-    if rule == "bunsetu":
-        return all(word.pos in _COMPOUND or word.part[0] == "形状詞" for word in words)
-    return _is_whole(words)
+    is_compound = all(word.pos in _COMPOUND or word.part[0] == "形状詞" for word in words)
+    return is_compound if rule == "bunsetu" else _is_whole(words)
 
 
 def may_begin(word: Morpheme) -> bool:

@@ -106,12 +106,8 @@ def noun_spans(rule: str, text: str, tokens: Sequence[Token]) -> Spans:
 
 def runs(tokens: Sequence[Token], kinds: frozenset[str]) -> Spans:
     """Return the longest sequences of adjacent tokens of these parts of speech, the rule of SDJC's paper."""
-    spans: Spans = []
-    for is_noun, group in groupby(tokens, key=lambda token: token.pos in kinds):
-        if is_noun:
-            nouns = list(group)
-            spans.append((nouns[0].start, nouns[-1].end))
-    return spans
+    groups = [list(group) for is_noun, group in groupby(tokens, key=lambda token: token.pos in kinds) if is_noun]
+    return [(nouns[0].start, nouns[-1].end) for nouns in groups]
 
 
 def chunks(tokens: Sequence[Token], relations: frozenset[str]) -> Spans:

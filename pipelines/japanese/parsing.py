@@ -72,21 +72,17 @@ def _sentences(doc: Any) -> Iterator[Parsed]:
         if after is not None and _latin(doc[after - 1].text[-1:], JOINS) and _latin(doc[after].text[:1]):
             continue
         sentence, begin = doc[first:end], doc[first].idx
-        tokens = []
-        for token in sentence:
-            relation = token.dep_
-            heads = relation.endswith(BUNSETU)
-            start = token.idx - begin
-            tokens.append(
-                Token(
-                    start,
-                    start + len(token),
-                    token.pos_,
-                    relation=relation[: -len(BUNSETU)] if heads else relation,
-                    head=token.head.i - first,
-                    heads_bunsetu=heads or relation == "ROOT",
-                )
+        tokens = [
+            Token(
+                token.idx - begin,
+                token.idx - begin + len(token),
+                token.pos_,
+                relation=token.dep_.removesuffix(BUNSETU),
+                head=token.head.i - first,
+                heads_bunsetu=token.dep_.endswith(BUNSETU) or token.dep_ == "ROOT",
             )
+            for token in sentence
+        ]
         yield trimmed(sentence.text, tokens)
         first = end
 
@@ -170,9 +166,8 @@ def trimmed(text: str, tokens: Iterable[Token]) -> Parsed:
     listed = list(tokens)
     kept = [number for number, token in enumerate(listed) if text[token.start : token.end].strip()]
     renumbered = {old: new for new, old in enumerate(kept)}
-    moved = []
-    for new, old in enumerate(kept):
-        token = listed[old]
-        head = renumbered.get(token.head, new)
-        moved.append(token._replace(start=token.start - shift, end=token.end - shift, head=head))
+    moved = [
+        token._replace(start=token.start - shift, end=token.end - shift, head=renumbered.get(token.head, new))
+        for new, token in enumerate(listed[number] for number in kept)
+    ]
     return Parsed(inner, moved)

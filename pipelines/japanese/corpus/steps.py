@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import time
-import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -20,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from wikianchor.io.storage import filesystem, make_parent, sync_file, writing
 from wikianchor.pipelines.arrays.hashing import hash_string, mix
+from wikianchor.pipelines.arrays.tables import open_tables, save_tables
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
@@ -211,7 +210,7 @@ def find_repeats(parsed: Iterable[ParsedRange], config: CorpusOptions, work: Wor
     """Find the sentences that repeat earlier ones, and those that the sample leaves out.
 
     Returns:
-        The path of an .npz file: `verdict` of all rows, an index into VERDICTS; `orders` of the ranges with rows, and
+        The path of tables: `verdict` of all rows, an index into VERDICTS; `orders` of the ranges with rows, and
         the (ranges + 1,) offsets of their rows, `starts`.
     """
     parsed_ranges = sorted((part for part in parsed if part.path), key=lambda part: part.order)
@@ -235,15 +234,8 @@ def find_repeats(parsed: Iterable[ParsedRange], config: CorpusOptions, work: Wor
         # Ids are hashes of texts and differ between kept rows, so that no two sample keys are equal.
         sample_keys = mix(config.seed, ids[kept])
         verdict[kept[np.argsort(sample_keys, kind="stable")[config.sample :]]] = NOT_SAMPLED
-    path = f"{work.scratch}/verdict-{uuid.uuid4().hex}.npz"
-    files, inner = filesystem(path)
-    with writing(path):
-        make_parent(files, inner)
-        with files.open_output_stream(inner) as stream:
-            orders = np.array([part.order for part in parsed_ranges], np.int64)
-            np.savez(stream, verdict=verdict, starts=starts, orders=orders)
-    sync_file(path)
-    return path
+    orders = np.array([part.order for part in parsed_ranges], np.int64)
+    return save_tables(work.scratch, "verdict", {"verdict": verdict, "starts": starts, "orders": orders})
 
 
 def _texts(parsed_ranges: Sequence[ParsedRange], starts: NDArray[np.int64], rows: Sequence[int]) -> Mapping[int, str]:
@@ -264,12 +256,9 @@ def write_shard(parsed: ParsedRange, work: Workspace, verdict_path: str) -> Corp
     """Write the sentences of a parsed range that are kept, and count their words."""
     if not parsed.path:
         return CorpusWritten((), {}, 0, {})
-    files, inner = filesystem(verdict_path)
-    with files.open_input_file(inner) as stream:
-        stored = np.load(stream)
-        number = int(np.searchsorted(stored["orders"], parsed.order))
-        begin, end = stored["starts"][number : number + 2]
-        verdict = stored["verdict"][begin:end]
+    stored = open_tables(verdict_path)
+    number = int(np.searchsorted(stored["orders"], parsed.order))
+    verdict = stored["verdict"][slice(*stored["starts"][number : number + 2])]
     words: Counter[tuple[str, str]] = Counter()
     tokens = done = 0
     with PartWriter(work.parts, "corpus", parsed.order, corpus.SCHEMA) as file:

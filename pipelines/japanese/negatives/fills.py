@@ -100,33 +100,26 @@ def keep(
 def judge(text: str, spans: Spans, fills: Fills, near: float, are_noun_spans: NounSpans) -> tuple[str, str]:
     """Return the reason why a candidate is no negative, "" for a good one; and its text."""
     words = [(fill or "").strip() for fill in fills]
-    if any(_LEFT_OVER.search(word) for word in words):
-        return "sentinel", ""
-    if not all(words):
-        return "unfilled", ""
-    candidate = filled(text, spans, words)
-    if candidate == text:
-        return "equal", candidate
     originals = [text[start:end] for start, end in spans]
-    if any(
-        len(word) > max(LONGER_TIMES * len(original), len(original) + LONGER_BY)
-        for word, original in zip(words, originals, strict=True)
-    ):
-        return "too_long", candidate
-    if not all(map(is_noun_like, words)):
-        return "wrong_script", candidate
-    if _alone(candidate) != _alone(text):
-        return "unbalanced", candidate
-    if _repeats(words, originals, candidate, text):
-        return "repeats", candidate
-    if overlap(text, candidate) >= near:
-        return "too_near", candidate
-    # The slowest test is the last.
-    changed = zip(fill_spans(spans, words), words, originals, strict=True)
-    new = [span for span, word, original in changed if word != original]
-    if not are_noun_spans(candidate, new):
-        return "no_noun_span", candidate
-    return "", candidate
+    candidate, pairs = filled(text, spans, words), list(zip(words, originals, strict=True))
+    new = [span for span, (word, original) in zip(fill_spans(spans, words), pairs, strict=True) if word != original]
+    # In this order: the slowest test is the last.
+    tests: dict[str, Callable[[], bool]] = {
+        "sentinel": lambda: any(map(_LEFT_OVER.search, words)),
+        "unfilled": lambda: not all(words),
+        "equal": lambda: candidate == text,
+        "too_long": lambda: any(_is_too_long(word, original) for word, original in pairs),
+        "wrong_script": lambda: not all(map(is_noun_like, words)),
+        "unbalanced": lambda: _alone(candidate) != _alone(text),
+        "repeats": lambda: _repeats(words, originals, candidate, text),
+        "too_near": lambda: overlap(text, candidate) >= near,
+        "no_noun_span": lambda: not are_noun_spans(candidate, new),
+    }
+    return next((reason for reason, fails in tests.items() if fails()), ""), candidate
+
+
+def _is_too_long(word: str, original: str) -> bool:
+    return len(word) > max(LONGER_TIMES * len(original), len(original) + LONGER_BY)
 
 
 def is_noun_like(word: str) -> bool:
