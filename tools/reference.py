@@ -32,6 +32,20 @@ PLACE = ROOT / "docs" / "reference"
 # A vertical bar in a cell of a table.
 BAR = "\\|"
 NOTE = "<!-- Written by tools/reference.py: change the code, then run `make docs`. -->\n\n"
+# The other commands of the trainer: title, usage, options, and the table of --config, "" for none.
+BESIDE_TRAINING: tuple[tuple[str, str, type, str], ...] = (
+    ("Evaluation", "evaluate --flag=value ...`", EvaluateOptions, "evaluate"),
+    ("Evaluation by mteb", "mteb --flag=value ...`", MtebOptions, ""),
+    (
+        "Tables of papers",
+        "papers tables NAME --flag=value ...`, with the options of ease, for sdjc with its own",
+        TableOptions,
+        "",
+    ),
+    ("Vectors of entities", "vectors --flag=value ...`", EntityVectorsOptions, ""),
+    ("Scores of an export", "score --flag=value ...`", ScoreOptions, ""),
+    ("Entities in documents", "detect --flag=value ... < documents.jsonl`", DetectOptions, ""),
+)
 
 
 def main() -> int:
@@ -64,22 +78,17 @@ def commands() -> str:
 
 def trainer() -> str:
     """Return the page of the trainer and its evaluation."""
-    text = NOTE + "# Trainer\n\n`wikianchor train OBJECTIVE --flag=value ...`"
-    text += "; on several GPUs `torchrun -m wikianchor train OBJECTIVE ...`.\n"
-    for name, cls in {**CONFIGS, "mboe": MboeConfig}.items():
-        text += f"\n## {name}\n\n{_escaped(HELP[name])}\n\n{sections(cls, config_row(f'train.{name}'))}"
-        text += presets(declared(cls))
-    text += "\n# Evaluation\n\n`wikianchor evaluate --flag=value ...`\n\n"
-    text += table(declared(EvaluateOptions)) + config_row("evaluate")
-    text += f"\n# Evaluation by mteb\n\n`wikianchor mteb --flag=value ...`\n\n{table(declared(MtebOptions))}"
-    text += "\n# Tables of papers\n\n`wikianchor papers tables NAME --flag=value ...`, with the options of ease, "
-    text += f"for sdjc with its own\n\n{table(declared(TableOptions))}"
-    text += "\n# Vectors of entities\n\n`wikianchor vectors --flag=value ...`\n\n"
-    text += table(declared(EntityVectorsOptions))
-    text += f"\n# Scores of an export\n\n`wikianchor score --flag=value ...`\n\n{table(declared(ScoreOptions))}"
-    text += "\n# Entities in documents\n\n`wikianchor detect --flag=value ... < documents.jsonl`\n\n"
-    text += table(declared(DetectOptions))
-    return text
+    objectives = [
+        f"\n## {name}\n\n{_escaped(HELP[name])}\n\n{sections(cls, config_row(f'train.{name}'))}{presets(declared(cls))}"
+        for name, cls in {**CONFIGS, "mboe": MboeConfig}.items()
+    ]
+    others = [
+        f"\n# {title}\n\n`wikianchor {usage}\n\n{table(declared(cls))}{config_row(config) if config else ''}"
+        for title, usage, cls, config in BESIDE_TRAINING
+    ]
+    usage = "`wikianchor train OBJECTIVE --flag=value ...`"
+    on_gpus = "on several GPUs `torchrun -m wikianchor train OBJECTIVE ...`"
+    return "".join([f"{NOTE}# Trainer\n\n{usage}; {on_gpus}.\n", *objectives, *others])
 
 
 def config_row(name: str) -> str:

@@ -13,7 +13,7 @@ from Java.
 
 # No deferred annotations: Beam reads the types of the fields.
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Optional
 
 import apache_beam as beam
@@ -411,25 +411,23 @@ def _rows(batch: pa.RecordBatch) -> Iterator[beam.Row]:
         yield beam.Row(**row)
 
 
-def _fields(schema: pa.Schema) -> list[tuple[str, Any]]:
-    """Return the fields of an Arrow schema as Beam types."""
+_TYPES = (
+    (pa.types.is_string, str),
+    (pa.types.is_boolean, bool),
+    (pa.types.is_integer, int),
+    (pa.types.is_floating, float),
+)
+
+
+def _fields(schema: Iterable[pa.Field]) -> list[tuple[str, Any]]:
+    """Return the fields of an Arrow schema, or of a struct, as Beam types."""
     return [(field.name, _type(field.type, field.nullable)) for field in schema]
 
 
 def _type(arrow: pa.DataType, nullable: bool) -> Any:
-    kind: Any = Any
+    kind: Any = next((kind for is_kind, kind in _TYPES if is_kind(arrow)), Any)
     if pa.types.is_list(arrow):
         kind = Sequence[_type(arrow.value_type, nullable=False)]  # type: ignore[misc]
     elif pa.types.is_struct(arrow):
-        kind = row_type.RowTypeConstraint.from_fields(
-            [(field.name, _type(field.type, field.nullable)) for field in arrow]
-        )
-    elif pa.types.is_string(arrow):
-        kind = str
-    elif pa.types.is_boolean(arrow):
-        kind = bool
-    elif pa.types.is_integer(arrow):
-        kind = int
-    elif pa.types.is_floating(arrow):
-        kind = float
+        kind = row_type.RowTypeConstraint.from_fields(_fields(arrow))
     return Optional[kind] if nullable else kind  # noqa: UP045 (a value, not an annotation)

@@ -12,7 +12,7 @@ of a range are a file, too, which one worker reads.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
@@ -45,22 +45,15 @@ def run(config: MentionsOptions, beam_args: Sequence[str]) -> dict[str, Any]:
         "wikis": sorted(map(wiki_of, sentences)),
         "languages": {wiki_of(dataset): dataset.manifest["options"]["language"] for dataset in sentences},
     } | recorded(config)
-    graph = partial(build, config=config, sentences=sentences, entities=entities)
-    read = sum(
-        shard["bytes"]
-        for dataset in sentences
-        for name in ("sentences", "fragments")
-        for shard in dataset.manifest["configs"].get(name, {"shards": ()})["shards"]
-    )
-    load = Load(read / MENTIONS)
+    read = sum(sum(dataset.sizes(name)) for dataset in sentences for name in ("sentences", "fragments"))
     stage = Stage(
         dataset="mentions",
         schema_version=schema.VERSION,
         output=config.output,
         inputs=inputs,
         options=options,
-        build=graph,
-        load=load,
+        build=partial(build, config=config, sentences=sentences, entities=entities),
+        load=Load(read / MENTIONS),
     )
     return run_stage(stage, beam_args)
 
@@ -156,25 +149,24 @@ def commit_mentions(
     Raises:
         InputError: the ledger does not balance, or in a wiki no name stands for an item.
     """
-    ledger: dict[str, Counter[str]] = {}
-    regions: dict[str, Counter[str]] = {}
-    for shard in gathered:
-        ledger.setdefault(shard.wiki, Counter()).update(shard.links)
-        regions.setdefault(shard.wiki, Counter()).update(shard.regions)
-    occurrences: Counter[str] = Counter()
-    for shard in counted:
-        occurrences[shard.wiki] += shard.occurrences
-    rows: dict[str, Counter[str]] = {wiki: Counter() for wiki in ledger}
-    parts = []
-    for part in written:
-        written_rows = sum(file.rows for file in part.parts)
-        rows[part.wiki].update(links=part.links, occurrences=part.occurrences, rows=written_rows)
-        parts += part.parts
+    shards, ranges = list(gathered), list(written)
+    ledger = _sums((shard.wiki, shard.links) for shard in shards)
+    regions = _sums((shard.wiki, shard.regions) for shard in shards)
+    seen = _sums((shard.wiki, {"occurrences": shard.occurrences}) for shard in counted)
+    parts = [file for part in ranges for file in part.parts]
+    rows = _sums(
+        (
+            part.wiki,
+            {"links": part.links, "occurrences": part.occurrences, "rows": sum(file.rows for file in part.parts)},
+        )
+        for part in ranges
+    )
     for wiki, reasons in ledger.items():
-        if reasons["kept"] != rows[wiki]["links"] or occurrences[wiki] != rows[wiki]["occurrences"]:
+        kept, occurrences, of_rows = reasons["kept"], seen[wiki]["occurrences"], rows[wiki]
+        if kept != of_rows["links"] or occurrences != of_rows["occurrences"]:
             raise InputError(
-                f"{wiki}: the ledger does not balance: {reasons['kept']} links kept, {rows[wiki]['links']} in the rows "
-                f"written; {occurrences[wiki]} occurrences counted, {rows[wiki]['occurrences']} in the rows written"
+                f"{wiki}: the ledger does not balance: {kept} links kept, {of_rows['links']} in the rows written; "
+                f"{occurrences} occurrences counted, {of_rows['occurrences']} in the rows written"
             )
     problems = []
     if lost := [wiki for wiki in ledger if not rows[wiki]["rows"]]:
@@ -184,3 +176,11 @@ def commit_mentions(
     counted_links = {wiki: dict(+reasons) | {"seen": reasons.total()} for wiki, reasons in sorted(ledger.items())}
     counts = {"links": counted_links, "regions": {wiki: dict(+regions[wiki]) for wiki in sorted(regions)}}
     commit_dataset(output, work, head, parts=parts, ledger=counts, problems=problems)
+
+
+def _sums(counts: Iterable[tuple[str, Mapping[str, int]]]) -> dict[str, Counter[str]]:
+    """Return the sums of counts that are given by wiki."""
+    sums: dict[str, Counter[str]] = defaultdict(Counter)
+    for wiki, of_wiki in counts:
+        sums[wiki].update(of_wiki)
+    return sums
