@@ -56,11 +56,13 @@ def main(directories: Sequence[str] = ()) -> None:
 
 def installed_licences(directories: Sequence[str]) -> dict[str, str]:
     """Return the licences of the packages that are installed below some directories, by package URL."""
-    licences = {}
-    for package in reversed([*distributions(path=list(directories))]):
-        if licence := licence_of(package):
-            licences[f"pkg:pypi/{canonicalize_name(package.name)}"] = licence
-    return licences
+    # Of several distributions of a package the first counts.
+    packages = reversed([*distributions(path=list(directories))])
+    return {
+        f"pkg:pypi/{canonicalize_name(package.name)}": licence
+        for package in packages
+        if (licence := licence_of(package))
+    }
 
 
 def licence_of(package: Distribution) -> str:
@@ -152,31 +154,30 @@ def base_components(dockerfile: str) -> list[dict[str, Any]]:
 
 def package_components(lock: str, markers: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return a component for each package of a lock whose marker holds in an environment."""
-    components = []
-    for line in lock.splitlines():
-        if not re.match(r"[A-Za-z0-9]", line):
-            continue
-        need = Requirement(line.rstrip("\\ "))
-        if need.marker is None or need.marker.evaluate(dict(markers)):
-            version = str(need.specifier).removeprefix("==")
-            purl = f"pkg:pypi/{need.name}@{quote(version)}"
-            component = {"type": "library", "bom-ref": purl, "name": need.name, "version": version, "purl": purl}
-            # The tools that build the package may be among its requirements too.
-            if component not in components:
-                components.append(component)
-    return components
+    needs = [Requirement(line.rstrip("\\ ")) for line in lock.splitlines() if re.match(r"[A-Za-z0-9]", line)]
+    components = [
+        library("pypi", need.name, str(need.specifier).removeprefix("=="))
+        for need in needs
+        if need.marker is None or need.marker.evaluate(dict(markers))
+    ]
+    # The tools that build the package may be among its requirements too.
+    return list({component["purl"]: component for component in components}.values())
 
 
 def crate_components(lock: str) -> list[dict[str, Any]]:
     """Return a component for each crate of a Cargo.lock that comes from a registry, with the hash of its file."""
-    components = []
-    for crate in tomllib.loads(lock).get("package", ()):
-        if "source" in crate:
-            purl = f"pkg:cargo/{crate['name']}@{quote(crate['version'])}"
-            component = {"type": "library", "bom-ref": purl, "name": crate["name"], "version": crate["version"]}
-            hashes = [{"alg": "SHA-256", "content": crate["checksum"]}]
-            components.append({**component, "purl": purl, "hashes": hashes})
-    return components
+    return [
+        library("cargo", crate["name"], crate["version"])
+        | {"hashes": [{"alg": "SHA-256", "content": crate["checksum"]}]}
+        for crate in tomllib.loads(lock).get("package", ())
+        if "source" in crate
+    ]
+
+
+def library(kind: str, name: str, version: str) -> dict[str, Any]:
+    """Return the component of a package of a registry, by the kind of its package URL."""
+    purl = f"pkg:{kind}/{name}@{quote(version)}"
+    return {"type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl}
 
 
 def licence_field(licence: str) -> dict[str, Any]:

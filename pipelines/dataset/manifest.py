@@ -15,6 +15,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, TextIO
 
 from pyarrow import fs
@@ -341,14 +343,11 @@ def commit(directory: str, work: str, parts: Iterable[Part], head: Mapping[str, 
         InputError: the directory cannot be written, or a part has vanished.
     """
     files, inner = filesystem(directory)
-    by_config: dict[str, list[Part]] = {}
-    for part in parts:
-        by_config.setdefault(part.config, []).append(part)
+    ordered = sorted(parts, key=attrgetter("config", "order"))
     configs: dict[str, Any] = {}
     sources: dict[str, str] = {}
-    for config, members in sorted(by_config.items()):
-        members.sort(key=lambda part: part.order)
-        shards = []
+    for config, group in groupby(ordered, attrgetter("config")):
+        members, shards = list(group), []
         for number, part in enumerate(members):
             shard = f"{split_of(config)[1]}-{number:05d}-of-{len(members):05d}-{part.sha256[:_NAME_DIGITS]}"
             name = f"data/{config}/{shard}.{part.path.rpartition('/')[2].partition('.')[2]}"

@@ -261,13 +261,10 @@ def _bounds(path: str, name: str) -> list[tuple[int, tuple[str, str] | None]]:
     with _opened(path) as file:
         metadata = file.metadata
         index = [metadata.schema.column(leaf).path for leaf in range(metadata.num_columns)].index(name)
-        groups = []
-        for number in range(metadata.num_row_groups):
-            group = metadata.row_group(number)
-            statistics = group.column(index).statistics
-            known = statistics is not None and statistics.has_min_max
-            groups.append((group.num_rows, (statistics.min, statistics.max) if known else None))
-        return groups
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        known = [group.column(index).statistics for group in groups]
+        bounds = [(each.min, each.max) if each is not None and each.has_min_max else None for each in known]
+        return [(group.num_rows, least_and_most) for group, least_and_most in zip(groups, bounds, strict=True)]
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
+from itertools import islice
 
 from wikianchor.pipelines.mewsc16.editions import CATEGORY, language_names
 from wikianchor.pipelines.mewsc16.template_calls import outermost_calls
@@ -74,15 +75,10 @@ class CategoryReader:
         # Most pages have no such template, and are not parsed.
         if not any(self._sets(name) for name in {*_CALLED.findall(text)}):
             return []
-        links: list[str] = []
-        expanded = 0
-        for call in outermost_calls(strip_extension_tags(text, Counter())):
-            source = "|".join(call.arguments)
-            if any(map(self._sets, _CALLED.findall("{{" + source))):
-                links += _LINK.findall(self._definitions.evaluate(source, title))
-                expanded += 1
-                if expanded == MAX_CALLS:
-                    break
+        calls = ("|".join(call.arguments) for call in outermost_calls(strip_extension_tags(text, Counter())))
+        setting = (source for source in calls if any(map(self._sets, _CALLED.findall("{{" + source))))
+        expanded = [self._definitions.evaluate(source, title) for source in islice(setting, MAX_CALLS)]
+        links = [link for wikitext in expanded for link in _LINK.findall(wikitext)]
         return list(dict.fromkeys(filter(None, map(self._name, links))))
 
     def _find_sets(self, name: str) -> bool:

@@ -24,7 +24,7 @@ def ledger(title: str, lead: str, dataset: str, buckets: Mapping[str, int]) -> C
 
     Args:
         title: the title of the table.
-        lead: what the line on the terminal says before the buckets.
+        lead: what the line on the terminal says before the buckets; {kept} and {seen} in it are their numbers.
         dataset: a key of `reasons.FLAGS`, or "prose" for the sentences of pages.
         buckets: counts by name; "seen" is their sum.
     """
@@ -37,7 +37,7 @@ def ledger(title: str, lead: str, dataset: str, buckets: Mapping[str, int]) -> C
         "bucket",
         [(name, number, meaning(dataset, name)) for name, number in rows],
         buckets.get("seen", sum(buckets.values())),
-        f"{lead}: {listed(dataset, buckets)}",
+        f"{lead.format(kept=buckets.get('kept', 0), seen=buckets.get('seen', 0))}: {listed(dataset, buckets)}",
     )
 
 
@@ -71,12 +71,10 @@ def _sentences(dataset: Dataset) -> Iterator[str | Counts]:
     for wiki, counts in dataset.ledger.items():
         pages, sentences, links = (counts.get(name, {}) for name in ("pages", "sentences", "links"))
         yield _pages(wiki, pages)
-        kept = f"sentences: {sentences.get('kept', 0):,} kept; dropped"
-        yield ledger(f"Sentences of {wiki}", kept, "prose", sentences)
+        yield ledger(f"Sentences of {wiki}", "sentences: {kept:,} kept; dropped", "prose", sentences)
         if lost := sentences.get("template", 0):
             yield _templates(lost, sum(sentences.values()), counts.get("templates", {}))
-        lead = f"links: {links.get('seen', 0):,} seen, {links.get('kept', 0):,} in sentences; else"
-        yield ledger(f"Links of {wiki}", lead, "sentences", links)
+        yield ledger(f"Links of {wiki}", "links: {seen:,} seen, {kept:,} in sentences; else", "sentences", links)
         if source := counts.get("source"):
             yield _source(wiki, source)
         if text := counts.get("text"):
@@ -133,8 +131,8 @@ def _templates(lost: int, sentences: int, templates: Mapping[str, int]) -> Count
 def _entities(dataset: Dataset) -> Iterator[str | Counts]:
     counts = dataset.ledger
     lines = {"seen" if name == "lines" else name: number for name, number in counts["lines"].items()}
-    lead = f"items: {dataset.rows('entities'):,} of {lines.get('seen', 0):,} lines; else"
-    yield ledger("Lines of the dump", lead, "entities", lines)
+    items = f"items: {dataset.rows('entities'):,}"
+    yield ledger("Lines of the dump", items + " of {seen:,} lines; else", "entities", lines)
     yield f"pages with an item: {listed('entities', counts['sitelinks'])}"
 
 
@@ -145,8 +143,7 @@ def _pairs(dataset: Dataset) -> Iterator[str | Counts]:
         held_out = ", ".join(f"{dataset.rows(split_config('pairs', name)):,} pairs of {name}" for name in SPLITS[1:])
         yield f"held out, beside these of train: {held_out}"
     for wiki, links in dataset.ledger["links"].items():
-        lead = f"{wiki}: {links.get('kept', 0):,} pairs of {links.get('seen', 0):,} links; else"
-        yield ledger(f"Links of {wiki}", lead, "pairs", links)
+        yield ledger(f"Links of {wiki}", wiki + ": {kept:,} pairs of {seen:,} links; else", "pairs", links)
     yield from dataset.shards("pairs")[:SHARDS_SHOWN]
 
 
@@ -164,8 +161,7 @@ def _export(dataset: Dataset) -> Iterator[str | Counts]:
             f"{wiki}: {kept:,} of {eligible:,} eligible entities have a row ({kept / max(1, eligible):.0%}), "
             f"{rows.get('kept', 0) / max(1, kept):.1f} rows each; {entities['seen']:,} entities have pairs"
         )
-        lead = f"{wiki}: {rows.get('kept', 0):,} rows of {rows.get('seen', 0):,} pairs; else"
-        yield ledger(f"Pairs of {wiki}", lead, "export", rows)
+        yield ledger(f"Pairs of {wiki}", wiki + ": {kept:,} rows of {seen:,} pairs; else", "export", rows)
     for when, cosines in dataset.ledger.get("cosines", {}).items():
         means = f"means of {cosines['positive']:.3f} (positive) and {cosines['negative']:.3f} (negatives)"
         yield f"{when} scoring by {dataset.manifest['scored']['model']}: {cosines['rows']:,} rows, cosines with {means}"
@@ -180,7 +176,7 @@ def _corpus(dataset: Dataset) -> Iterator[str | Counts]:
 
 
 def _seen(title: str, dataset: str, buckets: Mapping[str, int]) -> Counts:
-    return ledger(title, f"{title.lower()} seen: {buckets.get('seen', 0):,}; dropped", dataset, buckets)
+    return ledger(title, title.lower() + " seen: {seen:,}; dropped", dataset, buckets)
 
 
 def _negatives(dataset: Dataset) -> Iterator[str | Counts]:
@@ -195,9 +191,8 @@ def _mewsc16(dataset: Dataset) -> Iterator[str | Counts]:
     options = dataset.options
     yield f"mode {options['mode']}, topics of a page: {options['membership']}"
     for language, counts in dataset.ledger.items():
-        pages = counts["pages"]
-        lead = f"{language}: {pages.get('kept', 0):,} of {pages.get('seen', 0):,} pages kept; else"
-        yield ledger(f"Pages of {language}", lead, "mewsc16", pages)
+        lead = language + ": {kept:,} of {seen:,} pages kept; else"
+        yield ledger(f"Pages of {language}", lead, "mewsc16", counts["pages"])
         yield f"  {listed('mewsc16', counts['labels'])}"
         if "memberships" in counts:
             yield f"  memberships, by the text and by the wiki's table: {listed('mewsc16', counts['memberships'])}"
@@ -209,8 +204,7 @@ def _mentions(dataset: Dataset) -> Iterator[str | Counts]:
     candidates = f"{dataset.rows('candidates'):,} above {thresholds}"
     yield f"{dataset.rows('mentions'):,} pairs of a name and an item, {candidates}"
     for wiki, links in dataset.ledger["links"].items():
-        lead = f"{wiki}: {links.get('kept', 0):,} of {links.get('seen', 0):,} links give a name; else"
-        yield ledger(f"Links of {wiki}", lead, "mentions", links)
+        yield ledger(f"Links of {wiki}", wiki + ": {kept:,} of {seen:,} links give a name; else", "mentions", links)
         if regions := dataset.ledger.get("regions", {}).get(wiki):
             yield _by_region(f"Links of {wiki} that give a name", f"{wiki}: links that give a name", regions)
 
