@@ -86,15 +86,11 @@ def make_release(dataset: Dataset, output: str, url: str, date: str) -> Dataset:
                     _linked(f"{dataset.directory}/{shard['path']}", output, name, order, shard)
                     for order, shard in enumerate(config["shards"])
                 ]
-        languages: dict[str, str] = {}
-        if dataset.name in BY_WIKI:
-            languages, more = _language_parts(dataset, dataset.name, output, labels)
-            parts += more
+        is_by_wiki = dataset.name in BY_WIKI
+        languages, more = _language_parts(dataset, dataset.name, output, labels) if is_by_wiki else ({}, [])
         head = {key: value for key, value in dataset.manifest.items() if key != "configs"}
-        head[RELEASE] = made_by
-        if languages:
-            head["languages"] = languages
-        manifest = commit(output, f"{output}/{UNFINISHED}/{WORK}", parts, head)
+        head |= {RELEASE: made_by} | ({"languages": languages} if languages else {})
+        manifest = commit(output, f"{output}/{UNFINISHED}/{WORK}", [*parts, *more], head)
     schemas = {name: _schema(output, config) for name, config in manifest["configs"].items() if config["shards"]}
     release = Dataset(output, manifest)
     text = card(manifest, url.removeprefix("https://huggingface.co/datasets/"), schemas, _first_rows(release))

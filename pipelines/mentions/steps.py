@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -150,16 +150,14 @@ class RangeWritten(NamedTuple):
         return {**rows, "bytes:written": sum(part.size for part in self.parts)}
 
 
-def list_name_shards(datasets: Sequence[tuple[str, str]]) -> Iterator[NameShard]:
-    """Yield the shards of text and titles of datasets, given as (wiki, directory)."""
-    order = 0
+def list_name_shards(datasets: Sequence[tuple[str, str]]) -> list[NameShard]:
+    """Return the shards of text and titles of datasets, given as (wiki, directory)."""
+    shards: list[tuple[str, bool, tuple[str, ...]]] = []
     for wiki, directory in datasets:
         texts = shards_of_pages(shards_of(directory, "sentences"), shards_of(directory, "fragments"))
-        titles = [(path,) for path in shards_of(directory, "titles")]
-        for is_text, groups in ((True, texts), (False, titles)):
-            for paths in groups:
-                yield NameShard(order, wiki, is_text, paths)
-                order += 1
+        shards += [(wiki, True, paths) for paths in texts]
+        shards += [(wiki, False, (path,)) for path in shards_of(directory, "titles")]
+    return [NameShard(order, *shard) for order, shard in enumerate(shards)]
 
 
 def find_meta_items(entities: str, work: Workspace) -> WorkPath:

@@ -39,12 +39,14 @@ class FaultFinder:
     def __init__(self, language: str) -> None:
         self._spaced = not holds_no_spaces(language)
         words = _words_of_markup(language)
-        self._patterns: dict[str, list[re.Pattern[str]]] = {reason: [] for reason in REASONS}
-        for rule in rules_for(language, read_facts("faults.json")["rules"]):
-            pattern = re.sub("<([A-Z_]+)>", lambda name: words.get(name[1], name[0]), rule["pattern"])
-            self._patterns[rule["reason"]].append(re.compile(pattern))
-        if not self._spaced:
-            self._patterns["glued"] = []
+        rules = [
+            (rule["reason"], re.sub("<([A-Z_]+)>", lambda name: words.get(name[1], name[0]), rule["pattern"]))
+            for rule in rules_for(language, read_facts("faults.json")["rules"])
+            if self._spaced or rule["reason"] != "glued"
+        ]
+        self._patterns = {
+            reason: [re.compile(pattern) for name, pattern in rules if name == reason] for reason in REASONS
+        }
         self._split = make_splitter("rules", language)
         self._starter = sentence_opener(language) or "Xaver"
         self._unfinished = make_fragment_test(language)
@@ -91,9 +93,8 @@ def _words_of_markup(language: str) -> dict[str, str]:
     facts, rules = language_facts(language), read_facts("faults.json")
     categories = {name for name, key in facts.namespace_aliases.items() if key == CATEGORY}
     categories |= {facts.namespaces[CATEGORY], "Category", *language_names("category_aliases", language)}
-    options = set(rules["misspelled"].split())
-    for option in rules["image_options"].split():
-        options.update(word.removesuffix("=$1") for word in facts.image_words.get(option, ()))
+    shown = [word for option in rules["image_options"].split() for word in facts.image_words.get(option, ())]
+    options = {*rules["misspelled"].split(), *(word.removesuffix("=$1") for word in shown)}
     options = {word for word in options if "$" not in word}
     return {
         "UPPER": _UPPER,

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wikianchor.pipelines.commands.report.model import Counts
-from wikianchor.pipelines.commands.report.product import FREQUENCIES, labels_of, made_from
+from wikianchor.pipelines.commands.report.product import FREQUENCIES, labels_of, made_from, sum_of
 from wikianchor.pipelines.dataset.reader import Dataset
 
 # Sentences are counted by length, in steps of so many characters, and by links; the last bin holds everything above.
@@ -46,10 +46,10 @@ def _sentences(dataset: Dataset) -> Iterator[Counts]:
 
 
 def _bins(title: str, names: str, numbers: Mapping[int, int], step: int, bins: int) -> Counts:
-    total = Counter[int]()
-    for number, count in numbers.items():
-        total[min(number, bins - 1)] += count
-    rows = [(f"{index * step}{'+' * (index == bins - 1)}", total[index]) for index in range(max(total, default=-1) + 1)]
+    counts = sum_of({min(number, bins - 1): count} for number, count in numbers.items())
+    rows = [
+        (f"{index * step}{'+' * (index == bins - 1)}", counts[index]) for index in range(max(counts, default=-1) + 1)
+    ]
     return _table(title, names, rows)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import compress
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,7 @@ FREQUENCIES = (
     "\N{GREATER-THAN OR EQUAL TO} 1M",
 )
 ALL = "all"
+T = TypeVar("T")
 
 
 class Labels(dict[int, str]):
@@ -110,9 +111,7 @@ def _of_pairs(pairs: Dataset, inputs: Sequence[Dataset], seed: int, coverage: bo
     frequency, types, linked = _coverage(pairs) if coverage else (Counter(), Counter(), {})
     # Each sampled row costs the reading of a row group.
     rows = _different_wikis(sample(pairs, "pairs", CANDIDATES if len(kept) > 1 else EXAMPLES, seed))
-    top = Counter[int]()
-    for (_, qid), number in types.items():
-        top[qid] += number
+    top = sum_of({qid: number} for (_, qid), number in types.items())
     columns = [qid for qid, _ in top.most_common(TYPES + 1) if qid >= 0][:TYPES]
     shown = {qid for row in rows for qid in (row["entity_qid"], *row["hard_negative_qids"], row["type_qid"] or 0)}
     labels = labels_of([*inputs, pairs], shown | set(columns))
@@ -158,11 +157,10 @@ def _buckets(ledger: Mapping[str, Mapping[str, int]]) -> Counter[str]:
 
 
 def _outcomes(buckets: Mapping[str, Mapping[str, int]], kept: str) -> Grid:
-    grouped = {}
-    for wiki, counts in buckets.items():
-        grouped[wiki] = Counter({kept: counts.get("kept", 0)})
-        for name, number in _without(counts, "kept").items():
-            grouped[wiki][outcome_of(name)] += number
+    grouped = {
+        wiki: sum_of({kept if name == "kept" else outcome_of(name): number} for name, number in counts.items())
+        for wiki, counts in buckets.items()
+    }
     dropped = [outcome.name for outcome in OUTCOMES if any(counts[outcome.name] for counts in grouped.values())]
     columns = [kept, *dropped]
     rows = [
@@ -193,7 +191,7 @@ def _funnels(
 ) -> dict[str, list[Step]]:
     """Return the steps from pages to what is kept, by unit; steps that drop nothing are left out."""
     funnels = {}
-    pages, sentences = (_sum(ledger.get(name, {}) for ledger in ledgers.values()) for name in ("pages", "sentences"))
+    pages, sentences = (sum_of(ledger.get(name, {}) for ledger in ledgers.values()) for name in ("pages", "sentences"))
     if pages:
         disambiguation = pages.pop("disambiguation", 0)
         left, lost = pages["articles"] - disambiguation, [("disambiguation pages", disambiguation)]
@@ -207,7 +205,7 @@ def _funnels(
             Step("sentences in these articles", sentences.total(), []),
             Step("kept sentences", sentences["kept"], _dropped(_without(sentences, "kept"))),
         ]
-    links = _sum(buckets.values())
+    links = sum_of(buckets.values())
     left = links.total()
     funnels["links"] = [Step("links in the articles" if ledgers else "links in kept sentences", left, [])]
     for outcome in OUTCOMES:
@@ -222,11 +220,12 @@ def _funnels(
     return funnels
 
 
-def _sum(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
-    total = Counter[str]()
+def sum_of(counts: Iterable[Mapping[T, int]]) -> Counter[T]:
+    """Return the sum of counts by name."""
+    sums = Counter[T]()
     for each in counts:
-        total.update(each)
-    return total
+        sums.update(each)
+    return sums
 
 
 def _dropped(counts: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -62,10 +62,11 @@ def _grid(grid: Grid) -> Iterator[str]:
     yield ""
     yield f"{grid.title} (per cent of the row)"
     headings = [(part.label or str(part))[:LABEL] if isinstance(part, Item) else part for part in grid.parts]
-    cells = [["", *grid.counts, *headings]]
-    for row in grid.rows:
-        shares = [share(number, row.total) or "." for number in row.parts]
-        cells.append([row.name, *(f"{number:,}" for number in row.counts), *shares])
+    rows = [
+        [row.name, *(f"{number:,}" for number in row.counts), *(share(part, row.total) or "." for part in row.parts)]
+        for row in grid.rows
+    ]
+    cells = [["", *grid.counts, *headings], *rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for line in cells:
         name, *numbers = (text.rjust(width) for text, width in zip(line, widths, strict=True))
