@@ -13,7 +13,6 @@ import hashlib
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from pathlib import Path
 
@@ -67,14 +66,8 @@ def fetch_pyodide(directory: Path) -> Path:
     digest = "sha512-" + base64.b64encode(hashlib.sha512(packed.read_bytes()).digest()).decode()
     if digest != INTEGRITY:
         raise OSError(f"pyodide@{VERSION}: its hash is {digest}, not {INTEGRITY}: update tools/site_engine.py")
-    with tarfile.open(packed) as files:
-        for name in FILES:
-            # The names are ours: nothing can be written elsewhere.
-            source = files.extractfile(f"package/{name}")
-            assert source is not None
-            (directory / name).write_bytes(source.read())
-    packed.unlink()
-    return directory
+    shutil.unpack_archive(packed, directory, filter="data")
+    return directory / "package"
 
 
 if __name__ == "__main__":
