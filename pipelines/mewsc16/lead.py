@@ -150,9 +150,7 @@ class LeadReader:
 
     def _is_aside(self, words: str) -> bool:
         words = words.strip(LINE_MARKS + GAP + " ")
-        if self._spaced:
-            return words.count(" ") < _CAPTION_WORDS
-        return len(words) < _CAPTION_CHARACTERS
+        return words.count(" ") < _CAPTION_WORDS if self._spaced else len(words) < _CAPTION_CHARACTERS
 
 
 def _rest_of_quotation(
@@ -183,10 +181,8 @@ def _is_open(words: str) -> bool:
 
 def _bold_datelines(text: str) -> frozenset[str]:
     """Return the words that are bold or in italics before a dash or a colon, and those after a dash among them."""
-    datelines: set[str] = set()
-    for words in _BOLD_BEFORE_DASH.findall(_LINK.sub(lambda link: link[1] or link[2] or "", text)):
-        datelines.update((words.strip(), re.split(r"\s[–—-]+\s", words)[-1].strip()))
-    return frozenset(datelines)
+    marked = _BOLD_BEFORE_DASH.findall(_LINK.sub(lambda link: link[1] or link[2] or "", text))
+    return frozenset(part.strip() for words in marked for part in (words, re.split(r"\s[–—-]+\s", words)[-1]))
 
 
 def _lost_start(words: str) -> str:
@@ -214,10 +210,8 @@ def _lead(text: str) -> str | None:
     """
     paragraph = text.find("\n\n", _LEAD_CHARACTERS)
     heading = text.find("\n==")
-    for end in sorted({paragraph, heading} - {-1}):
-        if _is_whole(lead := text[:end]):
-            return lead
-    return None
+    leads = (text[:end] for end in sorted({paragraph, heading} - {-1}))
+    return next(filter(_is_whole, leads), None)
 
 
 def _is_whole(text: str) -> bool:

@@ -83,15 +83,9 @@ def topics_of_bits(wikitext: int, table: int) -> dict[str, str]:
         wikitext: bits of the categories in the wikitext of the page.
         table: bits of its categories that templates set: in the wiki's `categorylinks` table, or by their definitions.
     """
-    routes: dict[str, str] = {}
-    for number, topic in enumerate(TOPICS):
-        if wikitext >> number & 1:
-            routes[topic] = WIKITEXT
-        elif table >> number & 1:
-            routes[topic] = TEMPLATE
-        elif (wikitext | table) >> (number + _BELOW) & 1:
-            routes[topic] = SUBCATEGORY
-    return routes
+    bits_of = ((WIKITEXT, wikitext), (TEMPLATE, table), (SUBCATEGORY, (wikitext | table) >> _BELOW))
+    routes = {topic: [route for route, bits in bits_of if bits >> number & 1] for number, topic in enumerate(TOPICS)}
+    return {topic: of_topic[0] for topic, of_topic in routes.items() if of_topic}
 
 
 def label_of(topics: Mapping[str, str]) -> str | None:
