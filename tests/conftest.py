@@ -99,7 +99,8 @@ def wikianchor(capfd: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
     """Return a directory that the first worker of pytest that needs it makes, and that all of them only read."""
     base = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    # A pytest that a test starts has the variables of its worker, but a directory of its own.
+    if base.name == f"popen-{os.environ.get('PYTEST_XDIST_WORKER')}":
         base = base.parent
     with (base / f"{name}.lock").open("a+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

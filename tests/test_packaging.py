@@ -138,7 +138,8 @@ def test_mypy_checks_a_program_against_an_editable_install(
 
 ends: list[{}] = make_splitter("rules", "en")("One. Two.")
 """
-    kept = pytestconfig.cache.mkdir("mypy") if pytestconfig.cache else tmp_path / "cache"
+    cache = getattr(pytestconfig, "cache", None)
+    kept = cache.mkdir("mypy") if cache else tmp_path / "cache"
     python = f"--python-executable={tmp_path}/venv/bin/python"
     command = [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={kept}", python, program]
     for name, status in (("int", 0), ("str", 1)):
