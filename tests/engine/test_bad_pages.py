@@ -91,7 +91,8 @@ def test_a_bad_page_is_left_out_and_counted(
 
 @pytest.mark.slow
 def test_a_bad_page_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    launcher = start(tmp_path, monkeypatch, "Abort", "--workers=2")
+    # One worker, in a process of its own.
+    launcher = start(tmp_path, monkeypatch, "Abort", "--stall_limit=600")
     assert not launcher.end(120)
     assert launcher.status == 1
     (line,) = launcher.lines()

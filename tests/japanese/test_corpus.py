@@ -77,7 +77,7 @@ def test_each_rule_of_spans_is_a_column() -> None:
 
 
 def test_ginza_finds_direct_objects(text_file: Path, tmp_path: Path, wikianchor: Callable[..., Any]) -> None:
-    wikianchor("corpus", f"--input={text_file}", f"--output={tmp_path}/out")
+    wikianchor("corpus", f"--input={text_file}", f"--output={tmp_path}/out", "--workers=1")
     row = rows(tmp_path / "out")[1]
     text, spans = row["text"], row["spans"]
     cut = {rule: [text[span["start"] : span["end"]] for span in spans[rule]] for rule in SPAN_RULES}
