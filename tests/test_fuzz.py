@@ -42,7 +42,7 @@ PIECES = st.one_of(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(st.sampled_from(WIKIS), st.booleans(), st.lists(PIECES, max_size=14).map("".join))
 def test_no_splice_is_read_wrong(wiki: str, literal: bool, text: str) -> None:
     assert fuzz.problem_of(text, *engines(wiki, literal), Counter()) == ""

@@ -68,7 +68,7 @@ def until_truncated(items: Iterable[bytes], pages_read: list[bytes]) -> str | No
 # --- ranges -----------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     count=st.integers(0, len(PAGES)),
     cuts=st.lists(st.integers(0, 1 << 20), max_size=12),
@@ -152,7 +152,7 @@ def test_files_of_several_members(dump_path: Path, pack) -> None:
 # --- broken files -----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(packing=st.sampled_from(["bz2", "multistream", "gz", "xz"]), share=st.floats(0, 1))
 def test_a_cut_off_file_gives_what_is_whole_and_then_says_where_it_ends(
     dump_path: Path, packing: str, share: float

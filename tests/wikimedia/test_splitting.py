@@ -81,7 +81,7 @@ def test_a_block_by_itself_and_nothing_else() -> None:
         assert unpack_block(ONE_STREAM, *wrong) is None
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     cuts=st.lists(st.integers(1, len(ONE_STREAM)), max_size=12),
     read_bytes=st.sampled_from([7, 1_000, 60_001, 1 << 20]),
@@ -92,7 +92,7 @@ def test_every_page_of_one_stream_is_in_exactly_one_range(dump_path: Path, cuts:
         assert titles(ranges(dump_path, cuts, True)) == TITLES
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     streams=st.lists(st.integers(0, len(DATA)), max_size=5),
     cuts=st.lists(st.integers(0, 10_000), max_size=8),
@@ -200,7 +200,7 @@ def members(cuts: list[int], level: int = 6) -> bytes:
     return b"".join(gzip.compress(DATA[a:b], level, mtime=7) for a, b in itertools.pairwise(bounds))
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     inner=st.lists(st.integers(1, len(DATA)), max_size=12),
     cuts=st.lists(st.integers(0, 10_000), max_size=12),
