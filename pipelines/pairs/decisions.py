@@ -22,6 +22,7 @@ from wikianchor.pipelines.pairs.named_entities import NameSearch
 from wikianchor.pipelines.pairs.negatives import Draws, draw_from_fixed, draw_negatives
 from wikianchor.pipelines.pairs.page_links import PageLinks
 from wikianchor.pipelines.pairs.splits import NO_SPLIT, Split
+from wikianchor.pipelines.pairs.wiki_pools import Pools
 from wikianchor.pipelines.titles.counts import ShardLinks
 from wikianchor.pipelines.titles.title_index import (
     BROKEN,
@@ -226,6 +227,8 @@ class Decider:
         page_links: the entities that its pages link to.
         options: how links become rows.
         names: searches pages for the names of entities; None to draw entities that the page names too.
+        pools: the pools of the wiki, which negatives are drawn from where there are enough; None to draw from those of
+            all wikis.
     """
 
     def __init__(
@@ -236,10 +239,11 @@ class Decider:
         page_links: PageLinks,
         options: DecisionOptions,
         names: NameSearch | None = None,
+        pools: Pools | None = None,
     ) -> None:
         self._wiki, self._page_items = wiki, page_items
         self._table, self._page_links, self._options = table, page_links, options
-        self._names = names
+        self._names, self._pools = names, pools
         self._wiki_hash = hash_string(wiki)
 
     def decide(self, batch: pa.RecordBatch, linked: Linked, limits: KeyLimits) -> tuple[Ints, pa.Table]:
@@ -359,20 +363,48 @@ class Decider:
             return np.full(count, KEPT), DrawnNegatives(nothing, np.full(count, -1), np.full(count, NONE))
         keys = mix(options.seed, links.sentences, links.starts)
         entity_keys = mix(options.seed, table["qids"][links.entities])
-        first, last = table["choice_starts"][links.entities], table["choice_starts"][links.entities + 1]
-        choice = first + below(entity_keys if options.candidates else keys, last - first)
-        pools = table["choice_pools"][choice]
-        starts, ends = table["pool_starts"][pools], table["pool_starts"][pools + 1]
-        draws = Draws(links.entities, links.pages, starts, ends - starts, keys)
-        members, excluded = table["pool_members"], self._page_links.of_pages(links.pages)
+        choice = self._choose_pools(links.entities, entity_keys if options.candidates else keys)
+        pools = table["choice_pools"][choice].astype(np.int64)
+        of_all = Pools(table["pool_starts"], table["pool_members"])
+        excluded = self._page_links.of_pages(links.pages)
         if self._names:
             excluded = replace(excluded, named=self._names.open(*_pages_of(batch, links)))
+
+        def draws_from(source: Pools) -> Draws:
+            return Draws(links.entities, links.pages, source.starts[pools], source.sizes(pools), keys)
+
+        draws = draws_from(of_all)
         if options.candidates:
-            negatives = draw_from_fixed(draws, members, excluded, options.negatives, options.candidates, entity_keys)
+            negatives = draw_from_fixed(
+                draws, of_all.members, excluded, options.negatives, options.candidates, entity_keys
+            )
+        elif self._pools is None:
+            negatives = draw_negatives(draws, of_all.members, excluded, options.negatives)
         else:
-            negatives = draw_negatives(draws, members, excluded, options.negatives)
+            negatives = draw_negatives(draws_from(self._pools), self._pools.members, excluded, options.negatives)
+            lacking = np.flatnonzero((negatives < 0).any(axis=1))
+            negatives[lacking] = draw_negatives(draws.at(lacking), of_all.members, excluded, options.negatives)
         buckets = np.where((negatives < 0).any(axis=1), BUCKET["no_negative"], KEPT)
-        return buckets, DrawnNegatives(negatives, pools.astype(np.int64), table["choice_routes"][choice])
+        return buckets, DrawnNegatives(negatives, pools, table["choice_routes"][choice])
+
+    def _choose_pools(self, entities: Ints, keys: Hashes) -> Ints:
+        """Choose a pool for each link: the index into `choice_pools`. Pools with enough members that have a page in the
+        wiki come first."""
+        first, last = self._table["choice_starts"][entities], self._table["choice_starts"][entities + 1]
+        choice: Ints = first + below(keys, last - first)
+        if self._pools is None:
+            return choice
+        several = np.flatnonzero(last - first > 1)
+        counts = (last - first)[several]
+        row = np.repeat(np.arange(len(several)), counts)
+        candidates = np.arange(len(row)) + np.repeat(first[several] - (np.cumsum(counts) - counts), counts)
+        usable = self._pools.sizes(self._table["choice_pools"][candidates]) > self._options.negatives
+        row, candidates = row[usable], candidates[usable]
+        counts = np.bincount(row, minlength=len(several))
+        some = np.flatnonzero(counts)
+        starts = (np.cumsum(counts) - counts)[some]
+        choice[several[some]] = candidates[starts + below(keys[several[some]], counts[some])]
+        return choice
 
     def _rows(self, batch: pa.RecordBatch, links: Eligible, drawn: DrawnNegatives) -> pa.Table:
         """Return the rows of links, in ROW_SCHEMA."""

@@ -3,6 +3,7 @@
     titles, sitelinks -> BuildIndex -> a title index of each wiki
     sentences -> CountShard -> links and their counts -> BuildTable -> the entity table (dense ids, types, pools)
     titles, labels, mentions -> [BuildNames] -> the names of the entities in each wiki
+    links and their counts, the entity table -> [BuildPools] -> the pools of entities with a page in each wiki
     sentences -> [CheckSentences] -> which sentences are left out, whatever they link to
     sentences -> [FindCaps] -> [FindSamples] -> ShufflePairs (decide_shard, write_shard) -> parts -> commit_pairs
 
@@ -131,7 +132,7 @@ def build(
     from wikianchor.pipelines.pairs.sentence_checks import CheckSentences
     from wikianchor.pipelines.pairs.steps import LookUps
     from wikianchor.pipelines.pairs.table_steps import BuildTable, CountShard, list_sentence_shards
-    from wikianchor.pipelines.pairs.transforms import BuildNames, FindCaps, FindSamples, ShufflePairs
+    from wikianchor.pipelines.pairs.transforms import BuildNames, BuildPools, FindCaps, FindSamples, ShufflePairs
     from wikianchor.pipelines.titles.steps import BuildIndex
 
     table_task, decide_task = _tasks(config, work, entities, name_languages(config, sentences, entities))
@@ -152,7 +153,11 @@ def build(
             name_sources(config, sentences, entities), indexes, table, work
         )
         names = as_dict(built_names, "Names by wiki", attrgetter("wiki"))
-    look_ups = LookUps(indexes, links, table, names)
+    pools: Any = {}
+    if choices.negatives and not (choices.candidates or choices.pageless_negatives):
+        build_pools = BuildPools([wiki for wiki, _ in datasets], counted, table, work)
+        pools = as_dict(pipeline | "Build pools" >> build_pools, "Pools by wiki", attrgetter("wiki"))
+    look_ups = LookUps(indexes, links, table, names, pools)
     limits: Any = None
     if check_task:
         checked = shards | "Check sentences" >> CheckSentences(check_task, links)  # SentenceLimits

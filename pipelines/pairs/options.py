@@ -26,7 +26,7 @@ from wikianchor.pipelines.wikimedia.options import Entities, SectionLinks, Sente
 # and disambiguation pages, lists and the like as entities are left out.
 _PUBLISHED = {
     **{"refine_humans": 0, "back_off": False, "own_page_negatives": True, "duplicates": True, "sample": 1_000_000},
-    **{"exclude_types": (), "named_negatives": True, "max_repeats": 0},
+    **{"exclude_types": (), "named_negatives": True, "pageless_negatives": True, "max_repeats": 0},
     # Of `build`.
     "splitter": "polyglot",
 }
@@ -96,6 +96,11 @@ class PairChoices(SectionLinks, Negatives, Sample):
     own_page_negatives: bool = option(default=False, help="let the page's own entity be a negative")
     named_negatives: bool = option(
         default=False, help="let an entity be a negative whose title, redirect or label is in the text of the page"
+    )
+    pageless_negatives: bool = option(
+        default=False,
+        help="draw negatives from entities of all wikis alike; else from those with a page in the row's wiki, where "
+        "there are any",
     )
     required_wiki: str = option("", metavar="WIKI", help="keep entities that have a page in this wiki", unset="any")
     duplicates: bool = option(

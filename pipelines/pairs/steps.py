@@ -44,6 +44,7 @@ from wikianchor.pipelines.pairs.page_links import PageLinks
 from wikianchor.pipelines.pairs.repeated_texts import TEXT, is_repeated, texts_of
 from wikianchor.pipelines.pairs.sentence_checks import SentenceLimits, dropped_links
 from wikianchor.pipelines.pairs.table_steps import ROW_GROUP, SentenceShard, TableBuilt
+from wikianchor.pipelines.pairs.wiki_pools import PoolsBuilt
 from wikianchor.pipelines.titles.counts import ShardLinks
 from wikianchor.pipelines.titles.steps import IndexBuilt
 from wikianchor.pipelines.titles.title_index import TitleIndex
@@ -100,12 +101,14 @@ class LookUps(NamedTuple):
         links: by shard number, the path where `count_shard` saved the targets of its links.
         table: the entity table.
         names: the names of entities in each wiki; empty where pages may name their negatives.
+        pools: the pools of each wiki; empty where negatives need no page there.
     """
 
     indexes: Any
     links: Any
     table: Any
     names: Any
+    pools: Any
 
 
 class Decided(NamedTuple):
@@ -156,13 +159,14 @@ def cap_keys(
     links: Mapping[int, str],
     table: TableBuilt,
     names: Mapping[str, NamesBuilt],
+    pools: Mapping[str, PoolsBuilt],
     sentences: SentenceLimits | None = None,
 ) -> list[tuple[tuple[str, int], bytes]]:
     """Return the `cap` smallest sample keys of each entity in a shard, as ((scope, dense id), uint64 bytes).
 
     Entities that are linked to no more often than the cap are left out.
     """
-    decider, batches = _open_shard(shard, task, LookUps(indexes, links, table, names), sentences)
+    decider, batches = _open_shard(shard, task, LookUps(indexes, links, table, names, pools), sentences)
     frequent = open_tables(table.path)["counts"] > task.cap
     empty = np.zeros(0, np.int64), np.zeros(0, np.uint64)
     parts = [decider.sample_keys(batch, linked, KeyLimits(), frequent) for batch, linked in batches]
@@ -204,11 +208,12 @@ def sample_keys(
     links: Mapping[int, str],
     table: TableBuilt,
     names: Mapping[str, NamesBuilt],
+    pools: Mapping[str, PoolsBuilt],
     caps: str | None,
     sentences: SentenceLimits | None = None,
 ) -> tuple[str, bytes]:
     """Return the scope of a shard and the `sample` smallest sample keys of its rows, as uint64 bytes."""
-    decider, batches = _open_shard(shard, task, LookUps(indexes, links, table, names), sentences)
+    decider, batches = _open_shard(shard, task, LookUps(indexes, links, table, names, pools), sentences)
     limits = _limits(shard, task, caps, {})
     keys = [np.zeros(0, np.uint64)]
     for batch, linked in batches:
@@ -257,6 +262,7 @@ def decide_shard(
     links: Mapping[int, str],
     table: TableBuilt,
     names: Mapping[str, NamesBuilt],
+    pools: Mapping[str, PoolsBuilt],
     caps: str | None,
     samples: Mapping[str, int],
     sentences: SentenceLimits | None = None,
@@ -270,11 +276,12 @@ def decide_shard(
         links: by shard number, the path where `count_shard` saved the targets of its links.
         table: the entity table.
         names: the names of entities in each wiki; empty where pages may name their negatives.
+        pools: the pools of each wiki; empty where negatives need no page there.
         caps: the path that `save_caps` returned; None for no cap.
         samples: the greatest sample key kept, by scope; empty for no sample.
         sentences: which sentences are left out; None for none.
     """
-    decider, batches = _open_shard(shard, task, LookUps(indexes, links, table, names), sentences)
+    decider, batches = _open_shard(shard, task, LookUps(indexes, links, table, names, pools), sentences)
     limits = _limits(shard, task, caps, samples)
     buckets = np.zeros(len(BUCKETS), np.int64)
     sentences_with_rows = [np.zeros(0, TEXT)]
@@ -307,8 +314,15 @@ def _open_shard(
     titles = shards_of(shard.dataset, "titles")
     page_links = PageLinks(titles, groups, TitleIndex(index.path), ids, task.own_page)
     names = look_ups.names[shard.wiki].open() if shard.wiki in look_ups.names else None
+    pools = look_ups.pools[shard.wiki].open() if shard.wiki in look_ups.pools else None
     decider = Decider(
-        shard.wiki, (links.pages, links.page_items), open_tables(table.path), page_links, task.options, names=names
+        wiki=shard.wiki,
+        page_items=(links.pages, links.page_items),
+        table=open_tables(table.path),
+        page_links=page_links,
+        options=task.options,
+        names=names,
+        pools=pools,
     )
     dropped = dropped_links(shard, sentences) if sentences is not None else None
     return decider, _batches(shard, linked_of(links, ids, dropped))

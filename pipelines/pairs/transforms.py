@@ -18,7 +18,8 @@ from wikianchor.pipelines.pairs import steps
 from wikianchor.pipelines.pairs.entity_names import NamesBuilt, NameSources, build_names
 from wikianchor.pipelines.pairs.repeated_texts import limit_texts
 from wikianchor.pipelines.pairs.steps import Decided, DecideTask, LookUps
-from wikianchor.pipelines.pairs.table_steps import SentenceShard, TableBuilt
+from wikianchor.pipelines.pairs.table_steps import Counted, SentenceShard, TableBuilt
+from wikianchor.pipelines.pairs.wiki_pools import PoolsBuilt, build_pools
 
 
 @dataclass
@@ -40,6 +41,27 @@ class BuildNames(beam.PTransform):
     def expand(self, begin: Any) -> beam.PCollection[NamesBuilt]:
         step = partial(build_names, work=self.work)
         build = RunStep(step, self.work, "names", self.indexes, self.table, key=attrgetter("wiki"), result=NamesBuilt)
+        return begin | "List wikis" >> beam.Create(self.wikis) | "Build" >> build
+
+
+@dataclass
+class BuildPools(beam.PTransform):
+    """Write the pools of each wiki.
+
+    Attributes:
+        wikis: database names.
+        counted: the links and pages of all shards.
+        table: side input, the entity table.
+        work: the workspace of the run.
+    """
+
+    wikis: Sequence[str]
+    counted: beam.PCollection[Counted]
+    table: Any
+    work: Workspace
+
+    def expand(self, begin: Any) -> beam.PCollection[PoolsBuilt]:
+        build = RunStep(build_pools, self.work, "pools", self.counted, self.table, self.work, key=str)
         return begin | "List wikis" >> beam.Create(self.wikis) | "Build" >> build
 
 

@@ -30,6 +30,7 @@ class ShardLinks(NamedTuple):
         codes: by link, the code of its target (`title_index`).
         pages: page ids, ascending.
         page_items: by page, the item that the page is about, 0 without an item.
+        with_lead: by page, whether it has a sentence before its first heading.
     """
 
     items: Ints
@@ -38,6 +39,7 @@ class ShardLinks(NamedTuple):
     codes: Codes
     pages: Ints
     page_items: Ints
+    with_lead: npt.NDArray[np.bool_]
 
 
 def count_links(shard: str, index: TitleIndex, sections: bool) -> ShardLinks:
@@ -54,7 +56,7 @@ def count_links(shard: str, index: TitleIndex, sections: bool) -> ShardLinks:
         counted &= ~to_section
     which = np.full(len(items), -1, np.int32)
     items, which[counted], counts = np.unique(items[counted], return_inverse=True, return_counts=True)
-    return ShardLinks(items, counts, which, codes, *_own_items(shard, index))
+    return ShardLinks(items, counts, which, codes, *_pages(shard, index))
 
 
 def look_up_links(shard: str, index: TitleIndex) -> tuple[Ints, Codes, npt.NDArray[np.bool_]]:
@@ -76,21 +78,24 @@ def look_up_links(shard: str, index: TitleIndex) -> tuple[Ints, Codes, npt.NDArr
     return items, codes, np.concatenate(to_section)
 
 
-def _own_items(shard: str, index: TitleIndex) -> tuple[Ints, Ints]:
-    """Return the page ids of a shard, ascending, and the item of each, 0 without an item."""
-    pages = [np.zeros(0, np.int64)]
+def _pages(shard: str, index: TitleIndex) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
+    """Return the page ids of a shard, ascending, the item of each, 0 without an item, and whether it has a lead."""
+    pages, leads = [np.zeros(0, np.int64)], [np.zeros(0, np.bool_)]
 
     def titles() -> Iterator[pa.Array]:
-        for batch in read_batches(shard, ["page_id", "title"]):
+        for batch in read_batches(shard, ["page_id", "title", "region"]):
             page = batch.column("page_id").to_numpy()
             # The sentences of a page are consecutive.
             first = np.flatnonzero(changes(page))
             pages.append(page[first])
+            in_lead = pc.equal(batch.column("region").take(pa.array(first)), "lead")
+            leads.append(in_lead.to_numpy(zero_copy_only=False))
             yield batch.column("title").take(pa.array(first))
 
     items, _ = index.look_up(titles())
     distinct_pages, first = np.unique(np.concatenate(pages), return_index=True)
-    return distinct_pages, items[first]
+    # The first sentence of a page is in its lead, if it has one.
+    return distinct_pages, items[first], np.concatenate(leads)[first]
 
 
 class ItemCounts:

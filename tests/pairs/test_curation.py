@@ -226,6 +226,84 @@ def test_portions_of_text_change_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     assert whole[2:] == [True, False, False, True]
 
 
+# --- negatives with a page in the wiki of the row ---------------------------------------------------------------------
+
+# By wiki, the numbers of cities and rivers that have a page there, and of those whose page has no sentence.
+CITIES = {"enwiki": ((1, 2, 3), (4,)), "jawiki": ((1, 5, 6, 7, 8), ())}
+RIVERS = {"enwiki": ((11,), ()), "jawiki": ((12, 13), ())}
+# A city that is a lake, as some with a page in jawiki are.
+LAKES = (3, 7, 8)
+RIVER, LAKE = 4022, 23397
+
+
+def negatives_by_entity(tmp_path: Path, wiki: str, **choices: Any) -> dict[int, set[int]]:
+    """Return the negatives that rows of a wiki have, by the entity."""
+    titles = {
+        name: [number for of_type in (CITIES, RIVERS) for numbers in of_type[name] for number in numbers]
+        for name in CITIES
+    }
+    sentences = [
+        write_sentences(
+            tmp_path / name,
+            name,
+            [
+                *(Page(f"On {n}", [f"Number {'x' * k} is in [[T{n}]]." for k in range(60)]) for n in titles[name]),
+                *(
+                    Page(f"T{n}", [] if n in CITIES[name][1] else [f"It is a thing named {'y' * n}."])
+                    for n in titles[name]
+                ),
+            ],
+        )
+        for name in CITIES
+    ]
+    items = [
+        Item(
+            n,
+            [CITY if n < 10 else RIVER, *([LAKE] if n in LAKES else [])],
+            {name: f"T{n}" for name in CITIES if n in titles[name]},
+        )
+        for n in sorted({*titles["enwiki"], *titles["jawiki"]})
+    ]
+    entities = write_entities(tmp_path / "e", list(CITIES), items)
+    run_pairs(sentences, entities, tmp_path / "out", **{"named_negatives": True, "max_repeats": 0, **choices})
+    negatives: dict[int, set[int]] = {}
+    for row in read_rows(tmp_path / "out", "pairs"):
+        if row["wiki"] == wiki:
+            negatives.setdefault(row["entity_qid"], set()).update(row["hard_negative_qids"])
+    return negatives
+
+
+def test_negatives_have_a_page_in_the_wiki_of_the_row(tmp_path: Path) -> None:
+    assert negatives_by_entity(tmp_path / "en", "enwiki") == {
+        1: {2, 3},
+        2: {1, 3},
+        # Of its two types, the one is taken that others there have.
+        3: {1, 2},
+        4: {1, 2, 3},
+        # No other river has a page there.
+        11: {12, 13},
+    }
+    of_ja = negatives_by_entity(tmp_path / "ja", "jawiki")
+    assert (of_ja[5], of_ja[12]) == ({1, 6, 7, 8}, {13})
+
+
+def test_negatives_need_no_page_if_asked_for(tmp_path: Path) -> None:
+    of_en = negatives_by_entity(tmp_path, "enwiki", pageless_negatives=True)
+    assert of_en[1] == {2, 3, 4, 5, 6, 7, 8}
+    assert {7, 8} <= of_en[3]
+
+
+def test_fixed_candidates_are_those_of_all_wikis(tmp_path: Path) -> None:
+    assert negatives_by_entity(tmp_path, "enwiki", candidates=7)[1] == {2, 3, 4, 5, 6, 7, 8}
+
+
+def test_a_page_that_lacks_negatives_takes_those_of_all_wikis(tmp_path: Path) -> None:
+    """Two negatives are as many as there are; a row with three has none of the wiki alone."""
+    of_en = negatives_by_entity(tmp_path, "enwiki", negatives=3)
+    assert of_en[4] == {1, 2, 3}
+    assert of_en[1] == {2, 3, 4, 5, 6, 7, 8}
+
+
 # --- texts that are everywhere ----------------------------------------------------------------------------------------
 
 

@@ -79,7 +79,9 @@ def test_presets_are_the_papers_and_the_released_codes_choices() -> None:
         assert preset.duplicates
         assert not preset.back_off
         assert not preset.refine_humans
-        assert (preset.exclude_types, preset.named_negatives, preset.max_repeats) == ((), True, 0)
+        assert (preset.exclude_types, preset.max_repeats) == ((), 0)
+        assert preset.named_negatives
+        assert preset.pageless_negatives
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from wikianchor.pipelines.pairs.table_steps import (
     count_shard,
     list_sentence_shards,
 )
+from wikianchor.pipelines.pairs.wiki_pools import build_pools
 from wikianchor.pipelines.titles.steps import IndexBuilt, WikiTitles, build_index
 from wikianchor.schemas import pairs as schema
 
@@ -77,10 +78,11 @@ class Steps:
             )
             for wiki in wikis
         }
+        self.pools = {wiki: build_pools(wiki, counted, self.table, self.work) for wiki in wikis}
 
     @property
     def tables(self) -> LookUps:
-        return LookUps(self.indexes, self.links, self.table, self.names)
+        return LookUps(self.indexes, self.links, self.table, self.names, self.pools)
 
     def caps(self) -> str:
         combine = SmallestKeys(self.task.cap)
