@@ -4,8 +4,9 @@
     pairs -> count_rows -> sum_counts -> Shuffle by entity (sample_sentences, write_piece) -> an index of sentences
     entities -> Shuffle by entity (read_texts, write_piece) -> an index of labels, descriptions or aliases
     pairs -> find_links -> join_links -> which sampled sentence links to which entity
-    pairs, indexes -> find_keys -> CapRows -> which rows have too common a positive, or nearly equal anchors
-    pairs, indexes, keys, caps -> export_shard -> parts -> commit_rows
+    pairs, indexes -> choose_texts -> the texts of each row, and its keys
+    keys -> CapRows -> which rows have too common a positive, or nearly equal anchors
+    pairs, indexes, texts, keys, caps -> export_shard -> parts -> commit_rows
 
 The rows keep the order of `pairs`, which are shuffled.
 """
@@ -35,7 +36,7 @@ from wikianchor.schemas import export as schema
 from wikianchor.schemas import pairs as pairs_schema
 
 if TYPE_CHECKING:
-    from wikianchor.pipelines.export.steps import ExportTask
+    from wikianchor.pipelines.export.task import ExportTask
 
 
 def run(config: ExportOptions, beam_args: Sequence[str]) -> dict[str, Any]:
@@ -50,8 +51,7 @@ def run(config: ExportOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     inputs = input_records([pairs, *sources.sentences, *filter(None, [sources.entities])])
     options = recorded(config) | {"negatives": negatives_of(config, pairs)}
     graph = partial(build, config=config, pairs=pairs, sources=sources)
-    capped = bool(config.max_per_positive or not config.near_duplicates)
-    passes = 1 + capped + (SENTENCE in texts_of(config, pairs))
+    passes = 2 + (SENTENCE in texts_of(config, pairs))
     size = sum(shard["bytes"] for shard in pairs.manifest["configs"]["pairs"]["shards"])
     load = Load(export_seconds(pairs.rows("pairs")))
     stage = Stage(
@@ -169,7 +169,9 @@ def build(
 
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep, as_dict
     from wikianchor.pipelines.export.caps import Cap
-    from wikianchor.pipelines.export.steps import Indexes, export_shard, find_keys, list_shards
+    from wikianchor.pipelines.export.choices import Indexes, choose_texts
+    from wikianchor.pipelines.export.rows import export_shard
+    from wikianchor.pipelines.export.task import list_shards
     from wikianchor.pipelines.export.transforms import CapRows, FindLinks, IndexPageTexts, IndexSentences, IndexTexts
     from wikianchor.pipelines.titles.steps import BuildIndex
 
@@ -195,21 +197,25 @@ def build(
         if config.negative == SENTENCE:
             linked = shards | "Find links" >> FindLinks(paths[SENTENCE], work)  # path
             indexes = indexes._replace(linked=beam.pvalue.AsSingleton(linked))
+    chosen = shards | "Choose" >> RunStep(choose_texts, work, "choose", task, *indexes)  # ShardChoices
     limits: dict[str, Any] = {}
-    by_shard: Any = {}
     if task.caps:
-        keys = shards | "Find keys" >> RunStep(find_keys, work, "keys", task, *indexes)  # RowKeys
-        by_shard = as_dict(keys, "By shard", attrgetter("order"))
-        paths_of_keys = keys | "Paths" >> beam.Map(attrgetter("path"))
+        keys = chosen | "Keys" >> beam.Map(attrgetter("keys"))  # path
         for name, most in task.caps.items():
-            limits[name] = beam.pvalue.AsSingleton(paths_of_keys | f"Cap {name}" >> CapRows(Cap(name, most), work))
-    sides = (task, by_shard, limits.get("anchors"), limits.get("positives"), *indexes)
+            limits[name] = beam.pvalue.AsSingleton(keys | f"Cap {name}" >> CapRows(Cap(name, most), work))
+    sides = (
+        task,
+        as_dict(chosen, "By shard", attrgetter("order")),
+        limits.get("anchors"),
+        limits.get("positives"),
+        *indexes,
+    )
     exported = shards | "Export" >> RunStep(export_shard, work, "export", *sides)  # Exported
     _ = pipeline | "Commit" >> CallOnce(commit_rows, config.output, work, head, task, pairs.rows("pairs"), exported)
 
 
 def _task(config: ExportOptions, work: Workspace, pairs: Dataset, entities: Dataset | None) -> ExportTask:
-    from wikianchor.pipelines.export.steps import ExportTask
+    from wikianchor.pipelines.export.task import ExportTask
     from wikianchor.pipelines.export.text_index import EVERY_LANGUAGE
 
     wikis = wikis_of(pairs)
@@ -244,7 +250,8 @@ def commit_rows(
     Raises:
         InputError: a row is missing in the ledger, or no row is exported; the message names the most frequent reason.
     """
-    from wikianchor.pipelines.export.steps import REASONS, count_entities
+    from wikianchor.pipelines.export.rows import count_entities
+    from wikianchor.pipelines.export.task import REASONS
 
     shards = list(exported)
     ledger: dict[str, Counter[str]] = {}

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from wikianchor.pipelines.arrays.hashing import mix
 from wikianchor.pipelines.arrays.tables import find, open_tables
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
-from wikianchor.pipelines.export.steps import ExportTask
+from wikianchor.pipelines.export.task import ExportTask
 from wikianchor.pipelines.export.text_index import TEXT_ROW
 from wikianchor.pipelines.export.texts import ADJACENT, FIRST, HEADING, NEXT, OF_DOCUMENTS, TITLE
 from wikianchor.pipelines.text.writing import MISSING

@@ -11,9 +11,9 @@ import apache_beam as beam
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.shuffle import MapStep, Shuffle
 from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
-from wikianchor.pipelines.export import leads, steps
+from wikianchor.pipelines.export import entity_texts, leads, links
 from wikianchor.pipelines.export.caps import Cap, cap_rows
-from wikianchor.pipelines.export.steps import ExportTask, InputShard
+from wikianchor.pipelines.export.task import ExportTask, InputShard, list_shards
 from wikianchor.pipelines.export.text_index import BY_ENTITY, join_pieces, plan_ranges, write_piece
 
 
@@ -66,12 +66,12 @@ class IndexSentences(beam.PTransform):
 
     def expand(self, shards: beam.PCollection[InputShard]) -> beam.PCollection[str]:
         task = self.task
-        counted = shards | "Count rows" >> RunStep(steps.count_rows, task.work, "count", task.work)  # path
+        counted = shards | "Count rows" >> RunStep(entity_texts.count_rows, task.work, "count", task.work)  # path
         counts = shards.pipeline | "Sum counts" >> CallOnce(
-            steps.sum_counts, counted, task.entities, task.work, work=task.work, name="sum"
+            entity_texts.sum_counts, counted, task.entities, task.work, work=task.work, name="sum"
         )  # path
         sides = (task, beam.pvalue.AsSingleton(counts))
-        return shards | "Sample" >> _Index(task, "sentences", steps.sample_sentences, sides, task.sentences)
+        return shards | "Sample" >> _Index(task, "sentences", entity_texts.sample_sentences, sides, task.sentences)
 
 
 @dataclass
@@ -88,7 +88,7 @@ class IndexItems(beam.PTransform):
 
     def expand(self, begin: Any) -> beam.PCollection[str]:
         work = self.task.work
-        return begin | "Index" >> CallOnce(steps.index_items, self.pairs, work, work=work, name="items")
+        return begin | "Index" >> CallOnce(entity_texts.index_items, self.pairs, work, work=work, name="items")
 
 
 @dataclass
@@ -108,9 +108,9 @@ class IndexTexts(beam.PTransform):
     def expand(self, begin: Any) -> beam.PCollection[str]:
         task = self.task
         items = begin | "Index items" >> IndexItems(task, self.pairs)
-        shards = begin | "List entities" >> ListElements(steps.list_shards, task.dataset or self.pairs, "entities")
+        shards = begin | "List entities" >> ListElements(list_shards, task.dataset or self.pairs, "entities")
         sides = (task, self.kind, beam.pvalue.AsSingleton(items))
-        return shards | "Read" >> _Index(task, self.kind, steps.read_texts, sides, 0)
+        return shards | "Read" >> _Index(task, self.kind, entity_texts.read_texts, sides, 0)
 
 
 @dataclass
@@ -171,7 +171,7 @@ class FindLinks(beam.PTransform):
 
     def expand(self, shards: beam.PCollection[InputShard]) -> beam.PCollection[str]:
         begin, work = shards.pipeline, self.work
-        sampled = begin | "Sampled" >> CallOnce(steps.sampled_sentences, self.index, work, work=work, name="sampled")
+        sampled = begin | "Sampled" >> CallOnce(links.sampled_sentences, self.index, work, work=work, name="sampled")
         side = beam.pvalue.AsSingleton(sampled)
-        found = shards | "Links" >> RunStep(steps.find_links, work, "links", side, work)  # path
-        return begin | "Join links" >> CallOnce(steps.join_links, found, work, work=work, name="join-links")
+        found = shards | "Links" >> RunStep(links.find_links, work, "links", side, work)  # path
+        return begin | "Join links" >> CallOnce(links.join_links, found, work, work=work, name="join-links")

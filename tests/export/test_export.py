@@ -17,9 +17,10 @@ from tests.conftest import Ended
 from tests.planted import WAYS, planted
 from tests.stand_in import Item, Page, digests, read_rows, run_pairs, small_wiki, write_entities, write_sentences
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.pipelines.export import graph, steps, text_index
+from wikianchor.pipelines.export import choices, entity_texts, graph, links, text_index
+from wikianchor.pipelines.export import rows as export_rows
 from wikianchor.pipelines.export.options import ExportOptions
-from wikianchor.pipelines.export.steps import REASONS
+from wikianchor.pipelines.export.task import REASONS
 
 WIKIS = ("enwiki", "jawiki")
 TEXTS = ("labels", "descriptions", "aliases")
@@ -253,7 +254,7 @@ def test_the_bytes_are_the_same_in_every_running_mode(
     assert digests(run(inputs, tmp_path / "beam", ("--shuffle=beam",))) == expected
     # Nor do they depend on what memory holds at a time.
     monkeypatch.setattr(text_index, "ENTITIES_AT_ONCE", 3)
-    monkeypatch.setattr(steps, "HASHES_AT_ONCE", 10)
+    monkeypatch.setattr(export_rows, "HASHES_AT_ONCE", 10)
     assert digests(run(inputs, tmp_path / "small")) == expected
 
 
@@ -271,7 +272,7 @@ def test_an_interrupted_run_goes_on(
     inputs: tuple[Path, Path], default: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = digests(default[1])
-    writer = steps._writer
+    writer = export_rows._writer
 
     def fails(task: Any, order: int, schema: Any) -> Any:
         if order == 2:
@@ -282,7 +283,7 @@ def test_an_interrupted_run_goes_on(
         assert order >= 2
         return writer(task, order, schema)
 
-    save = steps.save_tables
+    save = export_rows.save_tables
 
     def again(directory: str, name: str, *args: Any) -> str:
         # Those of the shards that are exported now.
@@ -291,13 +292,15 @@ def test_an_interrupted_run_goes_on(
         raise AssertionError("the steps that make tables had finished")
 
     with monkeypatch.context() as patch:
-        patch.setattr(steps, "_writer", fails)
+        patch.setattr(export_rows, "_writer", fails)
         with pytest.raises(InputError, match="stopped"):
             run(inputs, tmp_path / "out")
     assert not (tmp_path / "out" / "manifest.json").exists()
-    monkeypatch.setattr(steps, "_writer", only_the_rest)
-    for module, name in ((steps, "save_tables"), (steps, "save_pieces"), (text_index, "save_pieces")):
-        monkeypatch.setattr(module, name, again)
+    monkeypatch.setattr(export_rows, "_writer", only_the_rest)
+    for module in (choices, entity_texts, links, export_rows):
+        monkeypatch.setattr(module, "save_tables", again)
+    for module in (links, text_index):
+        monkeypatch.setattr(module, "save_pieces", again)
     assert digests(run(inputs, tmp_path / "out")) == expected
 
 
