@@ -45,8 +45,8 @@ def is_weak(text: str, start: int, end: int) -> bool:
     (True, True)
     """
     before = text[:start]
-    last = max(before.rfind(bracket) for bracket in _OPENING)
-    if last > max(before.rfind(bracket) for bracket in _CLOSING):
+    last = max(map(before.rfind, _OPENING))
+    if last >= 0 and last > max(map(before.rfind, _CLOSING)):
         return True
     beside = before.rstrip().endswith(_COMMAS) + text[end:].lstrip().startswith(_COMMAS)
     if beside and sum(map(text.count, _COMMAS)) >= _MANY_COMMAS[beside]:
@@ -76,6 +76,6 @@ def closeness(sentences: Sequence[tuple[str, int, int]], positives: Sequence[set
     """
     values = np.zeros(len(sentences), np.uint64)
     for row, ((text, start, end), words) in enumerate(zip(sentences, positives, strict=True)):
-        common = (words_of(text[:start]) | words_of(text[end:])) & words
+        common = words_of(f"{text[:start]} {text[end:]}") & words
         values[row] = min(len(common), _MOST)
     return values

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
 import numpy as np
 
@@ -22,6 +21,8 @@ SHINGLE = 4
 VALUES = 42
 # Bands of texts about one thing, and of texts about any: stubs of two things differ in little but names.
 OF_ONE, OF_ANY = 6, 2
+# Texts whose shingles are hashed together: more do not fit into the cache of a core.
+TEXTS_AT_ONCE = 256
 # Of the permutations of rensa. Another seed gives other near duplicates.
 SEED = 1
 _DIGITS = re.compile(r"\d+")
@@ -56,9 +57,11 @@ def band_keys(texts: Sequence[str], scopes: Hashes, bands: int) -> Hashes:
         from rensa import RMinHash
     except ImportError as error:
         raise UsageError("near duplicates are found by rensa, which is not installed: pip install rensa") from error
-    shingles, offsets = shingle_hashes(map(fold, texts))
-    signatures = RMinHash.digest_matrix_from_flat_token_hashes(shingles, offsets, VALUES, SEED).to_rows()
-    values = np.fromiter(chain.from_iterable(signatures), np.uint64, len(texts) * VALUES)
+    values = np.zeros((len(texts), VALUES), np.uint64)
+    for first in range(0, len(texts), TEXTS_AT_ONCE):
+        shingles, offsets = shingle_hashes(map(fold, texts[first : first + TEXTS_AT_ONCE]))
+        signatures = RMinHash.digest_matrix_from_flat_token_hashes(shingles, offsets, VALUES, SEED).to_rows()
+        values[first : first + len(signatures)] = signatures
     values = values.reshape(len(texts), bands, VALUES // bands)
     keys = mix(0, np.arange(bands))[None, :] ^ scopes[:, None]
     for number in range(values.shape[2]):

@@ -254,7 +254,7 @@ def test_the_bytes_are_the_same_in_every_running_mode(
     assert digests(run(inputs, tmp_path / "beam", ("--shuffle=beam",))) == expected
     # Nor do they depend on what memory holds at a time.
     monkeypatch.setattr(text_index, "ENTITIES_AT_ONCE", 3)
-    monkeypatch.setattr(export_rows, "HASHES_AT_ONCE", 10)
+    monkeypatch.setattr(links, "HASHES_AT_ONCE", 10)
     assert digests(run(inputs, tmp_path / "small")) == expected
 
 

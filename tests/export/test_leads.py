@@ -174,9 +174,9 @@ def test_verify_compares_leads_with_their_pages(build: Path, tmp_path: Path) -> 
         assert sorted(sources) == (["pairs"] if "mention" in dataset.directory else ["entities", "pairs", "sentences"])
         assert compare_texts(dataset, sources, 20, 1) == (min(20, dataset.rows("export")), [])
     # A lead that is not that of the page.
-    rows = read_rows(directory / "lead", "export")
-    text = Text("positive", "lead", rows[0]["negative_1"], 1, "enwiki", 1)
     lead = "Red is a colour. It is old."
+    other = next(row["positive"] for row in read_rows(directory / "lead", "export") if row["positive"] != lead)
+    text = Text("positive", "lead", other, 1, "enwiki", 1)
     origins = Origins({}, {("enwiki", 1): PageTexts(1, "Red", {"lead": {0: lead}})}, {("enwiki", "Red"): 1}, {})
     assert origins.problem(text) == "no lead text of enwiki page 1"
     assert origins.problem(text._replace(text=lead)) == ""
