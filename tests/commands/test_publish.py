@@ -101,6 +101,7 @@ def test_the_card_tells_what_a_reader_asks(release: Path) -> None:
     assert "wikianchor download --for=pairs --wikis=dewiki,enwiki,jawiki --date=20260101 --output=dumps\n" in card
     assert f"wikianchor rebuild {release} --dumps=dumps --output=rebuilt\n" in card
     assert all(entry in card for entry in ("nishikawa-etal-2022-ease", "@software{wikianchor"))
+    assert "the page.\nIt has a page in the wiki of the row, unless\ntoo few" in card
     assert "- `below_floor`: its entity has too few links\n" in card
     assert f"'pyarrow=={manifest['made_with']['pyarrow']}'  # on Python 3." in card
     assert "\n\n\n" not in card

@@ -74,3 +74,11 @@ def test_without_rensa(monkeypatch: pytest.MonkeyPatch) -> None:
         UsageError, match=r"^near duplicates are found by rensa, which is not installed: pip install rensa"
     ):
         minhash.band_keys([SENTENCE], np.zeros(1, np.uint64), OF_ONE)
+
+
+def test_texts_that_are_hashed_together_change_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, scopes = [SENTENCE[first:] for first in range(7)], np.arange(7, dtype=np.uint64)
+    whole = band_keys(texts, scopes, OF_ONE)
+    monkeypatch.setattr(minhash, "TEXTS_AT_ONCE", 3)
+    assert (band_keys(texts, scopes, OF_ONE) == whole).all()
+    assert band_keys([], scopes[:0], OF_ONE).shape == (0, OF_ONE)
