@@ -7,7 +7,7 @@ Where rows are sampled or capped, which has to be known before, `sentence_checks
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from wikianchor.pipelines.arrays.hashing import Hashes, mix
 from wikianchor.pipelines.arrays.spill import Rows, Spill, hash_range, rows_of
-from wikianchor.pipelines.arrays.tables import changes, distinct, find, map_tables, save_tables
+from wikianchor.pipelines.arrays.tables import Column, changes, distinct, find, read_table, save_tables
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 
 # A sentence: the hash of its text, and a keyed hash of its id, of which the smallest are kept.
@@ -37,7 +37,7 @@ def texts_of(rows: pa.Table) -> Rows:
 def limit_texts(paths: Iterable[str], most: int, work: Workspace) -> WorkPath:
     """Find the texts with more than `most` sentences, and the greatest key of a sentence of each that is kept.
 
-    Few texts have so many, so first these texts are found, and then their sentences.
+    Few texts have so many: only the sentences of these are sorted by their keys.
 
     Args:
         paths: of the arrays `texts` of all shards.
@@ -47,34 +47,39 @@ def limit_texts(paths: Iterable[str], most: int, work: Workspace) -> WorkPath:
     Returns:
         The path of the arrays `texts`, ascending, and `greatest_keys`.
     """
-    shards = [map_tables(path)["texts"] for path in sorted(paths)]
-    texts, keys = greatest_keys(shards, most, work.scratch)
+    shards = sorted(paths)
+    # One table at a time: each one that is mapped keeps a file open, and there is at least one for each wiki.
+    sentences = sum(len(Column(path, "texts")) for path in shards)
+    tables = (read_table(path, "texts") for path in shards)
+    texts, keys = greatest_keys(tables, sentences, most, work.scratch)
     return save_tables(work.scratch, "repeats", {"texts": texts, "greatest_keys": keys})
 
 
-def greatest_keys(shards: Sequence[Rows], most: int, directory: str) -> tuple[Hashes, Hashes]:
+def greatest_keys(shards: Iterable[Rows], sentences: int, most: int, directory: str) -> tuple[Hashes, Hashes]:
     """Return the texts with more than `most` sentences, ascending, and the `most`-th smallest key of each.
 
     Args:
         shards: the sentences of each shard, as of TEXT.
-        most: the number of sentences.
+        sentences: their number, at most.
+        most: the number of sentences of a text that are kept.
         directory: local directory for temporary files.
     """
-    parts = max(1, -(-sum(map(len, shards)) // ROWS_AT_ONCE))
-    frequent = []
+    parts = max(1, -(-sentences // ROWS_AT_ONCE))
+    kept = [np.zeros(0, TEXT)]
     with Spill(TEXT, parts, directory) as spill:
         for rows in shards:
-            spill.add(np.asarray(rows), hash_range(rows["text"], parts))
+            spill.add(rows, hash_range(rows["text"], parts))
+        # The partitions are ascending ranges of hashes, so their texts ascend one after the other.
         for part in range(parts):
-            ascending = np.sort(spill.read(part)["text"])
+            rows = spill.read(part)
+            ascending = np.sort(rows["text"])
             later = ascending[most:]
-            frequent.append(distinct(later[later == ascending[: len(later)]]))
-    repeated = np.concatenate(frequent)
-    few = [_smallest(rows[find(repeated, rows["text"]) >= 0], most) for rows in shards]
-    sentences = _smallest(np.concatenate([np.zeros(0, TEXT), *few]), most)
+            frequent = distinct(later[later == ascending[: len(later)]])
+            kept.append(_smallest(rows[find(frequent, rows["text"]) >= 0], most))
+    smallest = np.concatenate(kept)
     # The last sentence of each text.
-    last = np.append(changes(sentences["text"])[1:], True)[: len(sentences)]
-    return sentences["text"][last], sentences["key"][last]
+    last = np.append(changes(smallest["text"])[1:], True)[: len(smallest)]
+    return smallest["text"][last], smallest["key"][last]
 
 
 def _smallest(rows: Rows, most: int) -> Rows:

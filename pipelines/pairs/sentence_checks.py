@@ -204,8 +204,11 @@ def limit_sentences(task: CheckTask, checked: Iterable[Checked]) -> SentenceLimi
             firsts = [_first_splits(texts.read(part)) for part in range(parts)]
             tables["texts"], tables["first_splits"] = _concatenated(firsts)
     if task.sentences_of_text:
-        sentences = [_sentences(map_tables(shard.path)) for shard in shards]
-        tables["repeats"], tables["greatest_repeats"] = greatest_keys(sentences, task.sentences_of_text, scratch)
+        sentences = (_sentences(map_tables(shard.path)) for shard in shards)
+        number = sum(shard.sentences for shard in shards)
+        tables["repeats"], tables["greatest_repeats"] = greatest_keys(
+            sentences, number, task.sentences_of_text, scratch
+        )
     path = save_tables(task.work.scratch, "sentence-limits", tables)
     return SentenceLimits(path, {shard.order: shard.path for shard in shards})
 

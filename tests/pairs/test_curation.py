@@ -1,5 +1,7 @@
 """What `pairs` leaves out by default: types of no use, negatives that the page names, texts that are everywhere."""
 
+import os
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.stand_in import Item, Page, read_rows, run_pairs, write_entities, write_sentences
+from tests.stand_in import Item, Page, read_rows, run_pairs, work_of, write_entities, write_sentences
 from wikianchor.io.errors import UsageError
+from wikianchor.pipelines.arrays.tables import open_tables, save_tables
 from wikianchor.pipelines.mentions import graph as mentions
 from wikianchor.pipelines.mentions.options import MentionsOptions
 from wikianchor.pipelines.pairs import graph as pairs
-from wikianchor.pipelines.pairs import named_entities
+from wikianchor.pipelines.pairs import named_entities, repeated_texts
 from wikianchor.pipelines.pairs.decisions import hash_texts
 from wikianchor.pipelines.pairs.excluded_types import GROUPS, types_named
 from wikianchor.pipelines.pairs.named_entities import EntityNames, NameSearch, name_keys
@@ -335,3 +338,28 @@ def test_only_digits_are_equal() -> None:
     assert hashes[0] == hashes[1] == hashes[2]
     assert len(set(hashes)) == 4
     assert hash_texts(texts.slice(2), np.array([0, 2])).tolist() == [hashes[2], 0, hashes[4], 0]
+
+
+def test_texts_of_many_shards_are_limited_with_few_open_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of hundreds of wikis are; in any number of partitions."""
+    hashes = [(shard, text << 57) for shard in range(150) for text in {shard % 7, shard % 60, 60}]
+    rows = [(text, shard * 7919 % 101 * 100 + number) for number, (shard, text) in enumerate(hashes)]
+    paths = [
+        save_tables(str(tmp_path), f"texts-{number}", {"texts": np.array([row], repeated_texts.TEXT)})
+        for number, row in enumerate(rows)
+    ]
+    keys: dict[int, list[int]] = {}
+    for text, key in rows:
+        keys.setdefault(text, []).append(key)
+    expected = {text: sorted(of_text)[4] for text, of_text in sorted(keys.items()) if len(of_text) > 5}
+    assert 5 < len(expected) < len(keys)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for rows_at_once in (1 << 20, 100, 9):
+        monkeypatch.setattr(repeated_texts, "ROWS_AT_ONCE", rows_at_once)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/dev/fd")) + 30, hard))
+        try:
+            limits = open_tables(repeated_texts.limit_texts(paths, 5, work_of(tmp_path)))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert dict(zip(limits["texts"].tolist(), limits["greatest_keys"].tolist(), strict=True)) == expected
+        assert limits["texts"].tolist() == list(expected)
