@@ -1,30 +1,56 @@
-"""Lookup tables on disk: named NumPy arrays in a directory.
+"""Lookup tables on disk: named NumPy arrays in one file.
 
-They are written once. Workers memory-map them, or read them block by block if their size grows with the wiki.
+They are written once. Workers memory-map them, or read them block by block if their size grows with the wiki. A table
+is one file, because a build of hundreds of small wikis makes thousands of tables, and each file costs the disk and the
+workers more than the few values in it.
+
+    arrays, each from a multiple of ALIGNED bytes on | their names, types, shapes and offsets, JSON | its length
 """
 
 from __future__ import annotations
 
 import atexit
+import json
+import math
 import os
 import shutil
+import struct
 import tempfile
-import threading
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import suppress
 from functools import lru_cache
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from pyarrow import fs
 
-from wikianchor.io.storage import filesystem, sync_file, writing
+from wikianchor.io.storage import filesystem, is_local, writing
 from wikianchor.pipelines.dataset.workspace import private_directory
 
 # Values of a column that are read at a time.
 BLOCK = 1 << 16
+# An array begins at a multiple of so many bytes, so that it can be mapped.
+ALIGNED = 64
+_LENGTH = struct.Struct("<Q")
+
+
+class _Array(NamedTuple):
+    """Where an array is in the file of a table."""
+
+    kind: np.dtype[Any]
+    shape: tuple[int, ...]
+    offset: int
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return self.kind.itemsize * math.prod(self.shape)
+
+    def of(self, data: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+        """Return the array, given the bytes of the file."""
+        return data[self.offset : self.offset + self.size].view(self.kind).reshape(self.shape)
 
 
 def save_tables(directory: str, name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> str:
@@ -39,39 +65,83 @@ def save_pieces(
 
     Args:
         directory: local path or URI.
-        name: prefix of the new directory; a random suffix makes it unique for each attempt.
+        name: prefix of the new file; a random suffix makes it unique for each attempt.
         lengths: length of each whole array.
         pieces: the next piece of each array, or of some of them.
 
     Returns:
-        The path of the new directory.
+        The path of the new file.
 
     Raises:
         InputError: the disk is full or the directory cannot be written.
     """
     path = f"{directory}/{name}-{uuid.uuid4().hex}"
-    files, inner = filesystem(path)
-    with writing(path), ExitStack() as stack:
-        files.create_dir(inner, recursive=True)
-        streams: dict[str, Any] = {}
-        for piece in pieces:
-            for key, array in piece.items():
-                if key not in streams:
-                    streams[key] = stack.enter_context(files.open_output_stream(f"{inner}/{key}.npy"))
-                    shape = (lengths[key], *array.shape[1:])
-                    head = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False, "shape": shape}
-                    np.lib.format.write_array_header_1_0(streams[key], head)
-                streams[key].write(np.ascontiguousarray(array))
-    for key in streams:
-        sync_file(f"{path}/{key}.npy")
+    if is_local(path):
+        _, inner = filesystem(path)
+        with writing(path):
+            os.makedirs(os.path.dirname(inner), exist_ok=True)
+            with open(inner, "wb") as file:
+                _write(file, lengths, pieces)
+                file.flush()
+                os.fsync(file.fileno())
+        return path
+    # An object is written from its beginning to its end, and the arrays grow side by side.
+    scratch = private_directory()
+    with tempfile.TemporaryFile(dir=scratch) as file:
+        with writing(scratch):
+            _write(file, lengths, pieces)
+        file.seek(0)
+        files, inner = filesystem(path)
+        with writing(path), files.open_output_stream(inner) as stream:
+            shutil.copyfileobj(file, stream)
     return path
 
 
-# NumPy parses the header of a file by `ast`, which fails now and then where two threads do so at once in CPython 3.11.
-_HEADERS = threading.Lock()
+def _write(file: BinaryIO, lengths: Mapping[str, int], pieces: Iterable[Mapping[str, npt.NDArray[Any]]]) -> None:
+    arrays: dict[str, _Array] = {}
+    ends: dict[str, int] = {}
+    size = 0
+    for piece in pieces:
+        for name, values in piece.items():
+            if name not in arrays:
+                offset = -(-size // ALIGNED) * ALIGNED
+                arrays[name] = _Array(values.dtype, (lengths[name], *values.shape[1:]), offset)
+                ends[name], size = offset, offset + arrays[name].size
+            file.seek(ends[name])
+            ends[name] += file.write(np.ascontiguousarray(values).reshape(-1).view(np.uint8))
+    index = {
+        name: [np.lib.format.dtype_to_descr(array.kind), array.shape, array.offset] for name, array in arrays.items()
+    }
+    text = json.dumps(index).encode()
+    file.seek(size)
+    file.write(text + _LENGTH.pack(len(text)))
 
 
-# Each array of a table is a descriptor, so few tables are kept open.
+# The file of a table never changes: its name is unique.
+@lru_cache(maxsize=64)
+def _arrays(path: str) -> Mapping[str, _Array]:
+    """Return where each array of a local table is."""
+    with open(path, "rb") as file:
+        return _index(file)
+
+
+def _index(file: Any) -> dict[str, _Array]:
+    """Return where each array is in the open file of a table."""
+    file.seek(0, os.SEEK_END)
+    end = file.tell() - _LENGTH.size
+    file.seek(end)
+    (length,) = _LENGTH.unpack(file.read(_LENGTH.size))
+    file.seek(end - length)
+    index = json.loads(file.read(length))
+    return {name: _Array(_kind(kind), tuple(shape), offset) for name, (kind, shape, offset) in index.items()}
+
+
+def _kind(description: str | list[list[Any]]) -> np.dtype[Any]:
+    """Return a type from its description in JSON, where the fields of a structured type are lists."""
+    return np.dtype(description if isinstance(description, str) else [(field[0], field[1]) for field in description])
+
+
+# Each table that is open is a descriptor, so few are kept.
 @lru_cache(maxsize=12)
 def open_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
     """Memory-map arrays that `save_tables` wrote; a process maps each path once."""
@@ -81,19 +151,15 @@ def open_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
 def map_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
     """Memory-map arrays that `save_tables` wrote, for as long as the result is referenced. Remote ones are copied to
     the local disk first."""
-    directory = _local(path)
-    names = sorted(name for name in os.listdir(directory) if name.endswith(".npy"))
-    with _HEADERS:
-        # np.asarray, because slicing an np.memmap takes several times as long.
-        return {
-            name[: -len(".npy")]: np.asarray(np.load(f"{directory}/{name}", mmap_mode="r", allow_pickle=False))
-            for name in names
-        }
+    local = _local(path)
+    # np.asarray, because slicing an np.memmap takes several times as long.
+    mapped = np.asarray(np.memmap(local, np.uint8, "r"))
+    return {name: array.of(mapped) for name, array in sorted(_arrays(local).items())}
 
 
 class Column:
     """An array that `save_tables` wrote, read block by block. Unlike those of a memory-mapped array, the blocks read
-    do not stay in memory.
+    do not stay in memory, except the only block of a small array.
 
     Args:
         path: as `save_tables` returned it.
@@ -101,19 +167,23 @@ class Column:
     """
 
     def __init__(self, path: str, name: str) -> None:
-        self._file = f"{_local(path)}/{name}.npy"
-        with open(self._file, "rb") as file, _HEADERS:
-            np.lib.format.read_magic(file)
-            (self._length,), _, self.kind = np.lib.format.read_array_header_1_0(file)
-            self._start = file.tell()
+        self._file = _local(path)
+        array = _arrays(self._file)[name]
+        self.kind, self._start, (self._length,) = array.kind, array.offset, array.shape
+        self._whole: npt.NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return self._length
 
     def read(self, first: int) -> npt.NDArray[Any]:
-        """Return up to BLOCK values from index `first` on."""
+        """Return up to BLOCK values from index `first` on; they must not be changed."""
+        if self._whole is not None:
+            return self._whole
         offset = self._start + first * self.kind.itemsize
-        return np.fromfile(self._file, self.kind, min(BLOCK, len(self) - first), offset=offset)
+        values = np.fromfile(self._file, self.kind, min(BLOCK, len(self) - first), offset=offset)
+        if len(values) == len(self):
+            self._whole = values
+        return values
 
 
 def look_up(
@@ -147,32 +217,49 @@ def look_up(
 
 
 def _local(path: str) -> str:
-    """Return a local directory with the tables at `path`."""
-    return _local_copy(path) if "://" in path else filesystem(path)[1]
+    """Return the path of a local file with the tables at `path`."""
+    return filesystem(path)[1] if is_local(path) else _local_copy(path)
 
 
 def _local_copy(path: str) -> str:
-    """Copy a directory from remote storage, once for all processes of a machine; return the local path."""
+    """Copy a file from remote storage, once for all processes of a machine; return the local path."""
     directory = private_directory()
     local = f"{directory}/{path.rpartition('/')[2]}"
-    if not os.path.isdir(local):
+    if not os.path.exists(local):
         files, inner = filesystem(path)
-        partial = tempfile.mkdtemp(dir=directory)
+        partial = f"{local}.{uuid.uuid4().hex}"
         fs.copy_files(inner, partial, source_filesystem=files)
-        try:
-            os.rename(partial, local)
-            atexit.register(shutil.rmtree, local, ignore_errors=True)
-        except OSError:
-            # Another process has made the copy.
-            shutil.rmtree(partial)
+        os.replace(partial, local)
+        atexit.register(_remove, local)
     return local
 
 
-def read_table(path: str, name: str) -> npt.NDArray[Any]:
-    """Read one array that `save_tables` wrote into memory."""
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
+
+
+def read_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
+    """Read all arrays that `save_tables` wrote into memory."""
     files, inner = filesystem(path)
-    with files.open_input_stream(f"{inner}/{name}.npy") as stream:
-        return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
+    with files.open_input_file(inner) as file:
+        arrays = _index(file)
+        file.seek(0)
+        data = np.frombuffer(bytearray(file.read()), np.uint8)
+    return {name: array.of(data) for name, array in arrays.items()}
+
+
+def read_table(path: str, name: str) -> npt.NDArray[Any]:
+    """Read one array that `save_tables` wrote into memory. Of a remote table no other array is read."""
+    files, inner = filesystem(path)
+    if is_local(path):
+        array = _arrays(inner)[name]
+        values = np.fromfile(inner, array.kind, array.size // array.kind.itemsize, offset=array.offset)
+        return values.reshape(array.shape)
+    with files.open_input_file(inner) as file:
+        array = _index(file)[name]
+        file.seek(array.offset)
+        return np.frombuffer(bytearray(file.read(array.size)), array.kind).reshape(array.shape)
 
 
 def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

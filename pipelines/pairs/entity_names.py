@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,15 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wikianchor.pipelines.arrays.spill import Rows, Spill, rows_of
-from wikianchor.pipelines.arrays.tables import (
-    changes,
-    find,
-    map_tables,
-    open_tables,
-    read_table,
-    save_pieces,
-    save_tables,
-)
+from wikianchor.pipelines.arrays.tables import changes, find, open_tables, save_pieces, save_tables
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.pairs.named_entities import EntityNames, NameSearch, name_keys
@@ -31,6 +23,8 @@ if TYPE_CHECKING:
     from wikianchor.pipelines.pairs.table_steps import TableBuilt
 
 NAME = np.dtype([("entity", np.int64), ("first", np.uint64), ("last", np.uint64)])
+# Names whose words are looked for at a time, about.
+TOGETHER = 1 << 14
 # Labels in these languages are names in every wiki.
 EVERYWHERE = ("en", "mul")
 
@@ -117,10 +111,11 @@ def build_names(
     """
     unspaced = holds_no_spaces(sources.language)
     finder = WordFinder(unspaced)
-    of_languages = map_tables(table.labels)
+    # Mapped once for all wikis of a worker.
+    of_languages, entities = open_tables(table.labels), open_tables(table.path)
     rows = [of_languages[language] for language in of_languages if is_name_in(language, sources.language)]
-    qids, ids = (read_table(table.path, name) for name in ("sorted_qids", "sorted_ids"))
-    for texts, items in _names(sources, TitleIndex(indexes[sources.wiki].path)):
+    qids, ids = entities["sorted_qids"], entities["sorted_ids"]
+    for texts, items in _together(_names(sources, TitleIndex(indexes[sources.wiki].path))):
         index = find(qids, items)
         known = index >= 0
         # Without a qualifier: "Mercury" for "Mercury (planet)".
@@ -149,6 +144,25 @@ def _names(sources: NameSources, index: TitleIndex) -> Iterator[tuple[pa.StringA
         ).combine_chunks()
         items, codes = index.look_up([redirects])
         yield redirects, np.where(codes == FINE, items, 0)
+
+
+def _together(names: Iterable[tuple[pa.StringArray, Ints]]) -> Iterator[tuple[pa.StringArray, Ints]]:
+    """Put names together, of each item, to arrays of TOGETHER or more; the last may be shorter."""
+    waiting: list[tuple[pa.StringArray, Ints]] = []
+    count = 0
+    for texts, items in names:
+        waiting.append((texts, items))
+        count += len(items)
+        if count >= TOGETHER:
+            yield _joined(waiting)
+            waiting, count = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(names: Sequence[tuple[pa.StringArray, Ints]]) -> tuple[pa.StringArray, Ints]:
+    texts, items = zip(*names, strict=True)
+    return pa.concat_arrays(texts), np.concatenate(items)
 
 
 def _rows(names: pa.StringArray, entities: Ints, finder: WordFinder) -> Rows:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.arrays.hashing import Hashes
-from wikianchor.pipelines.arrays.tables import changes, distinct, open_tables, read_table, save_tables
+from wikianchor.pipelines.arrays.tables import changes, distinct, open_tables, read_table, read_tables, save_tables
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.split_configs import split_config
@@ -305,9 +306,9 @@ def _open_shard(
     shard: SentenceShard, task: DecideTask, look_ups: LookUps, sentences: SentenceLimits | None
 ) -> tuple[Decider, Iterator[tuple[pa.RecordBatch, Linked]]]:
     """Return the decider for a shard, and its sentences in batches with the targets of their links."""
-    links = ShardLinks(*(read_table(look_ups.links[shard.order], name) for name in ShardLinks._fields))
+    links = ShardLinks(**read_tables(look_ups.links[shard.order]))
     table: TableBuilt = look_ups.table
-    ids = EntityIds(table.path)
+    ids = _entity_ids(table.path)
     index: IndexBuilt = look_ups.indexes[shard.wiki]
     # Read instead of memory-mapped: each mapped array keeps a file open, and there are several for each wiki.
     groups = read_table(index.groups, "groups")
@@ -326,6 +327,12 @@ def _open_shard(
     )
     dropped = dropped_links(shard, sentences) if sentences is not None else None
     return decider, _batches(shard, linked_of(links, ids, dropped))
+
+
+# A small entity table stays in memory for the next shard.
+@lru_cache(maxsize=1)
+def _entity_ids(path: str) -> EntityIds:
+    return EntityIds(path)
 
 
 def _batches(shard: SentenceShard, linked: Linked) -> Iterator[tuple[pa.RecordBatch, Linked]]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wikianchor.pipelines.arrays.hashing import hash_strings
 from wikianchor.pipelines.arrays.spill import Spill, rows_of
 from wikianchor.pipelines.arrays.tables import changes, distinct, find
 from wikianchor.pipelines.dataset.reader import read_batches
@@ -50,13 +51,41 @@ def count_links(shard: str, index: TitleIndex, sections: bool) -> ShardLinks:
         index: title index of its wiki.
         sections: whether a link to a section counts as a link to the page.
     """
-    items, codes, to_section = look_up_links(shard, index)
+    pages, titles = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)]
+    leads, to_section = [np.zeros(0, np.bool_)], [np.zeros(0, np.bool_)]
+
+    def targets() -> Iterator[pa.Array]:
+        for batch in read_batches(shard, ["page_id", "title", "region", *_LINK_COLUMNS]):
+            page = batch.column("page_id").to_numpy()
+            # The sentences of a page are consecutive.
+            first = np.flatnonzero(changes(page))
+            pages.append(page[first])
+            titles.append(hash_strings(batch.column("title").take(pa.array(first))))
+            # The first sentence of a page is in its lead, if it has one.
+            in_lead = pc.equal(batch.column("region").take(pa.array(first)), "lead")
+            leads.append(in_lead.to_numpy(zero_copy_only=False))
+            yield _targets(batch, to_section)
+
+    items, codes = index.look_up(targets())
     counted = codes == FINE
     if not sections:
-        counted &= ~to_section
+        counted &= ~np.concatenate(to_section)
     which = np.full(len(items), -1, np.int32)
     items, which[counted], counts = np.unique(items[counted], return_inverse=True, return_counts=True)
-    return ShardLinks(items, counts, which, codes, *_pages(shard, index))
+    distinct_pages, first = np.unique(np.concatenate(pages), return_index=True)
+    page_items, _ = index.look_up_hashes(np.concatenate(titles)[first])
+    in_lead = np.concatenate(leads)[first]
+    return ShardLinks(items, counts, which, codes, distinct_pages, page_items, in_lead)
+
+
+_LINK_COLUMNS = ("links.list.element.target", "links.list.element.fragment")
+
+
+def _targets(batch: pa.RecordBatch, to_section: list[npt.NDArray[np.bool_]]) -> pa.Array:
+    """Return the target of each link of a batch of sentences; add to `to_section` whether it is to a section."""
+    links = batch.column("links").flatten()
+    to_section.append(pc.not_equal(links.field("fragment"), "").to_numpy(zero_copy_only=False))
+    return links.field("target")
 
 
 def look_up_links(shard: str, index: TitleIndex) -> tuple[Ints, Codes, npt.NDArray[np.bool_]]:
@@ -67,35 +96,8 @@ def look_up_links(shard: str, index: TitleIndex) -> tuple[Ints, Codes, npt.NDArr
         the link is to a section.
     """
     to_section = [np.zeros(0, np.bool_)]
-
-    def targets() -> Iterator[pa.Array]:
-        for batch in read_batches(shard, ["links.list.element.target", "links.list.element.fragment"]):
-            links = batch.column("links").flatten()
-            to_section.append(pc.not_equal(links.field("fragment"), "").to_numpy(zero_copy_only=False))
-            yield links.field("target")
-
-    items, codes = index.look_up(targets())
+    items, codes = index.look_up(_targets(batch, to_section) for batch in read_batches(shard, _LINK_COLUMNS))
     return items, codes, np.concatenate(to_section)
-
-
-def _pages(shard: str, index: TitleIndex) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
-    """Return the page ids of a shard, ascending, the item of each, 0 without an item, and whether it has a lead."""
-    pages, leads = [np.zeros(0, np.int64)], [np.zeros(0, np.bool_)]
-
-    def titles() -> Iterator[pa.Array]:
-        for batch in read_batches(shard, ["page_id", "title", "region"]):
-            page = batch.column("page_id").to_numpy()
-            # The sentences of a page are consecutive.
-            first = np.flatnonzero(changes(page))
-            pages.append(page[first])
-            in_lead = pc.equal(batch.column("region").take(pa.array(first)), "lead")
-            leads.append(in_lead.to_numpy(zero_copy_only=False))
-            yield batch.column("title").take(pa.array(first))
-
-    items, _ = index.look_up(titles())
-    distinct_pages, first = np.unique(np.concatenate(pages), return_index=True)
-    # The first sentence of a page is in its lead, if it has one.
-    return distinct_pages, items[first], np.concatenate(leads)[first]
 
 
 class ItemCounts:

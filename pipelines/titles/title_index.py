@@ -57,10 +57,13 @@ class TitleIndex:
             without an item; and FINE, or the code of why such a link is no link to that item.
         """
         batches: list[tuple[Ints, Codes]] = [(np.zeros(0, np.int64), np.zeros(0, np.int8))]
-        for hashes in _hashes_together(titles):
-            items, codes = look_up(self._keys, (self._items, self._codes), hashes, (0, RED))
-            batches.append((items, codes))
+        batches += map(self.look_up_hashes, _hashes_together(titles))
         items, codes = (np.concatenate(columns) for columns in zip(*batches, strict=True))
+        return items, codes
+
+    def look_up_hashes(self, hashes: Hashes) -> tuple[Ints, Codes]:
+        """Look up titles, given by their hashes (`hash_strings`); see `look_up`."""
+        items, codes = look_up(self._keys, (self._items, self._codes), hashes, (0, RED))
         return items, codes
 
 
