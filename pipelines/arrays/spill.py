@@ -1,4 +1,7 @@
-"""Partitioned spill files: rows on the worker's disk, for joins that read one partition at a time."""
+"""Partitioned spill files: rows on the worker's disk, for joins that read one partition at a time.
+
+A spill makes its file when it has more than IN_MEMORY bytes, which it never has for a small wiki.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +24,8 @@ from wikianchor.pipelines.arrays.hashing import Hashes
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+# Bytes of a spill that stay in memory. A join has six spills at most at a time.
+IN_MEMORY = 1 << 18
 Rows = npt.NDArray[Any]
 Parts = npt.NDArray[np.integer]
 
@@ -39,17 +44,14 @@ def hash_range(hashes: Hashes, parts: int) -> Hashes:
 
 
 class _Parts:
-    """Partitions of bytes in one temporary file. The file is unlinked at once, so the disk space is released even if
-    the worker is killed."""
+    """Partitions of bytes in memory, or in one temporary file. The file is unlinked at once, so the disk space is
+    released even if the worker is killed."""
 
     def __init__(self, parts: int, directory: str) -> None:
         # A worker of a cluster has no disk of its own below the output.
         self._directory = directory if is_local(directory) else tempfile.gettempdir()
-        with writing(self._directory):
-            os.makedirs(self._directory, exist_ok=True)
-            descriptor, path = tempfile.mkstemp(dir=self._directory)
-            os.unlink(path)
-        self._file = os.fdopen(descriptor, "r+b")
+        self._held = bytearray()
+        self._file: IO[bytes] | None = None
         # By partition, the offsets and sizes of its pieces; arrays, because tuples would take most of the memory.
         self._offsets, self._sizes = ([array("q") for _ in range(parts)] for _ in range(2))
         self._end = 0
@@ -63,8 +65,16 @@ class _Parts:
         self.close()
 
     def close(self) -> None:
-        """Release the disk space."""
-        self._file.close()
+        """Release the memory and the disk space."""
+        self._held = bytearray()
+        if self._file is not None:
+            self._file.close()
+
+    def _new_file(self) -> IO[bytes]:
+        os.makedirs(self._directory, exist_ok=True)
+        descriptor, path = tempfile.mkstemp(dir=self._directory)
+        os.unlink(path)
+        return os.fdopen(descriptor, "r+b")
 
     def _write(self, pieces: Iterable[tuple[int, Any]]) -> None:
         """Append (partition, bytes) pieces.
@@ -74,16 +84,28 @@ class _Parts:
         """
         with writing(self._directory):
             for part, piece in pieces:
-                size = self._file.write(piece)
+                size = len(piece)
+                if self._file is None and self._end + size > IN_MEMORY:
+                    self._file = self._new_file()
+                    self._file.write(self._held)
+                    self._held = bytearray()
+                if self._file is None:
+                    self._held += piece
+                else:
+                    self._file.write(piece)
                 self._offsets[part].append(self._end)
                 self._sizes[part].append(size)
                 self._end += size
-            self._file.flush()
+            if self._file is not None:
+                self._file.flush()
 
     def _read(self, part: int) -> Iterator[bytes]:
         """Yield the pieces of a partition in the order in which they were added."""
         for offset, size in zip(self._offsets[part], self._sizes[part], strict=True):
-            yield os.pread(self._file.fileno(), size, offset)
+            if self._file is None:
+                yield bytes(self._held[offset : offset + size])
+            else:
+                yield os.pread(self._file.fileno(), size, offset)
 
 
 class Spill(_Parts):
