@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import glob
 import logging
+import os
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -16,7 +19,7 @@ import pyarrow.parquet as pq
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.manifests import MANIFEST, read_dataset
-from wikianchor.io.storage import file_info, files_in, filesystem, matching
+from wikianchor.io.storage import file_info, files_in, filesystem, is_local, matching
 from wikianchor.pipelines.dataset.arrow_memory import release_memory
 from wikianchor.pipelines.dataset.manifest import RECIPE, damaged_shard, has_unfinished_work, read_manifest
 
@@ -224,7 +227,7 @@ def read_batches(path: str, columns: Sequence[str], only: tuple[str, str] | None
     if groups == {}:
         return
     try:
-        with _opened(path) as file:
+        with opened_shard(path) as file:
             for group in range(file.num_row_groups) if groups is None else groups:
                 yield (
                     file.read_row_group(group, columns=list(columns), use_threads=False)
@@ -258,7 +261,7 @@ def groups_that_may_hold(path: str, name: str, value: str) -> dict[int, int]:
 @lru_cache(maxsize=1024)
 def _bounds(path: str, name: str) -> list[tuple[int, tuple[str, str] | None]]:
     """Return the rows of each row group, and the least and the greatest value of a column where they are known."""
-    with _opened(path) as file:
+    with opened_shard(path) as file:
         metadata = file.metadata
         index = [metadata.schema.column(leaf).path for leaf in range(metadata.num_columns)].index(name)
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
@@ -267,12 +270,47 @@ def _bounds(path: str, name: str) -> list[tuple[int, tuple[str, str] | None]]:
         return [(group.num_rows, least_and_most) for group, least_and_most in zip(groups, bounds, strict=True)]
 
 
-@contextmanager
-def _opened(path: str) -> Iterator[pq.ParquetFile]:
+# Shards that a thread keeps open: a step reads one several times, and one of sitelinks for each of 300 wikis. Opening
+# one takes longer than reading a row group of a small wiki.
+KEPT_OPEN = 4
+
+
+class _OpenShards(threading.local):
+    """The shards that were opened last by this thread, by path, inode, size and time of writing."""
+
+    def __init__(self) -> None:
+        self.files: OrderedDict[tuple[str, int, int, int], pq.ParquetFile] = OrderedDict()
+
+    def get(self, path: str) -> pq.ParquetFile:
+        if not is_local(path):
+            return _open_shard(path)
+        info = os.stat(path)
+        key = (path, info.st_ino, info.st_size, info.st_mtime_ns)
+        file = self.files.pop(key, None) or _open_shard(path)
+        self.files[key] = file
+        # A file that leaves is closed when nobody reads it any more.
+        while len(self.files) > KEPT_OPEN:
+            self.files.popitem(last=False)
+        return file
+
+
+_open_shards = _OpenShards()
+
+
+def _open_shard(path: str) -> pq.ParquetFile:
     files, inner = filesystem(path)
+    return pq.ParquetFile(files.open_input_file(inner), page_checksum_verification=True)
+
+
+@contextmanager
+def opened_shard(path: str) -> Iterator[pq.ParquetFile]:
+    """Open a shard for reading; a local one stays open for the next time.
+
+    Raises:
+        InputError: the file is missing or damaged.
+    """
     try:
-        with pq.ParquetFile(files.open_input_file(inner), page_checksum_verification=True) as file:
-            yield file
+        yield _open_shards.get(path)
     except FileNotFoundError as error:
         raise InputError(f"{path}: is gone: if its dataset was built again, run the same command again") from error
     except (OSError, pa.ArrowInvalid) as error:

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from wikianchor.io.storage import filesystem
 from wikianchor.pipelines.arrays.spill import Rows
+from wikianchor.pipelines.dataset.reader import opened_shard
 from wikianchor.pipelines.pairs.entity_table import EntityIds
 from wikianchor.pipelines.pairs.negatives import Excluded
 from wikianchor.pipelines.titles.title_index import Ints, TitleIndex
@@ -63,8 +62,7 @@ class PageLinks:
             self._held.move_to_end(group)
             return self._held[group]
         shard, number = (int(self._groups[name][group]) for name in ("shard", "number"))
-        files, inner = filesystem(self._shards[shard])
-        with pq.ParquetFile(files.open_input_file(inner)) as file:
+        with opened_shard(self._shards[shard]) as file:
             rows = file.read_row_group(number, columns=["page_id", "title", "links"], use_threads=False)
         batch = rows.combine_chunks().to_batches()[0]
         page_ids = batch.column("page_id").to_numpy()

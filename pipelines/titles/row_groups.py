@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from wikianchor.io.storage import filesystem
 from wikianchor.pipelines.arrays.spill import Rows
+from wikianchor.pipelines.dataset.reader import opened_shard
 
 # Index of the shard, number of the row group in it, lowest and highest page id.
 GROUP = np.dtype([(name, np.int64) for name in ("shard", "number", "first", "last")])
@@ -22,8 +22,7 @@ def row_groups(shards: Sequence[str]) -> Rows:
     """
     rows: list[tuple[int, int, int, int]] = []
     for index, shard in enumerate(shards):
-        files, inner = filesystem(shard)
-        with pq.ParquetFile(files.open_input_file(inner)) as file:
+        with opened_shard(shard) as file:
             rows += [(index, number, *_pages(file, number)) for number in range(file.num_row_groups)]
     return np.array(rows, GROUP)
 

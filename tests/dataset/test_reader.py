@@ -62,5 +62,33 @@ def test_only_the_row_groups_that_may_hold_a_value_are_read(tmp_path: Path, monk
     for wiki in (*wikis, "another"):
         rows = [row for batch in read_batches(known, ["qid"], ("wiki", wiki)) for row in batch["qid"].to_pylist()]
         assert rows == [row["qid"] for row in table.to_pylist() if row["wiki"] == wiki]
-    # Once for the bounds, and once for each wiki that has rows.
-    assert opens == [known, unknown, *[known] * 5]
+    # It stays open while few other files are read.
+    assert opens == [known, unknown]
+
+
+def test_a_shard_that_stays_open_is_the_file_that_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+
+    def rows() -> list[int]:
+        return [row for batch in read_batches(str(path), ["qid"]) for row in batch["qid"].to_pylist()]
+
+    for qids in ([1, 2], [3, 4]):
+        path.unlink(missing_ok=True)
+        pq.write_table(pa.table({"qid": qids}), path)
+        assert rows() == rows() == qids
+    path.unlink()
+    with pytest.raises(InputError, match="is gone"):
+        rows()
+
+
+def test_few_shards_stay_open(tmp_path: Path) -> None:
+    for number in range(2 * reader.KEPT_OPEN + 2):
+        pq.write_table(pa.table({"qid": [number]}), tmp_path / f"{number}.parquet")
+    # One that is read while others are opened is read to its end.
+    first, *others = (read_batches(str(path), ["qid"]) for path in sorted(tmp_path.iterdir()))
+    next(first)
+    before = len(list(Path("/dev/fd").iterdir()))
+    for batches in others:
+        assert len(list(batches)) == 1
+    assert list(first) == []
+    assert len(list(Path("/dev/fd").iterdir())) <= before + reader.KEPT_OPEN

@@ -130,7 +130,7 @@ def test_each_row_group_is_read_once_when_pages_come_in_order(tmp_path: Path, mo
     shards = [write(tmp_path / "t/0", pages[:30], 5), write(tmp_path / "t/1", pages[30:], 5)]
     links = opened(tmp_path, shards, own_page=False)
     read = []
-    monkeypatch.setattr(page_links.pq.ParquetFile, "read_row_group", _counting(read))
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", _counting(read))
     for first in range(1, 61, 3):
         links.of_pages(np.arange(first, first + 3))
     assert read == [*range(6), *range(6)]

@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -41,11 +42,14 @@ def filesystem(path: str) -> tuple[fs.FileSystem, str]:
     Raises:
         InputError: the URI is of another kind, or the store does not answer.
     """
-    if not is_local(path):
-        return connect(path)
+    return (_local_filesystem(), os.path.abspath(path)) if is_local(path) else connect(path)
+
+
+@cache
+def _local_filesystem() -> fs.FileSystem:
     from pyarrow import fs
 
-    return fs.LocalFileSystem(), os.path.abspath(path)
+    return fs.LocalFileSystem()
 
 
 @contextmanager
