@@ -347,7 +347,7 @@ def core_splitter_rules(language: str) -> dict[str, object]:
         "top_domains": _TOP_DOMAINS.split(),
         "time_zones": _TIME_ZONES.split(),
         "viramas": _VIRAMAS,
-        "vowel_signs": "".join(char for char in _MARKS if unicodedata.category(char) in _VOWEL_SIGNS),
+        "vowel_signs": _vowel_signs(),
         "japanese": language == "ja",
         "ideographic": language in _IDEOGRAPHIC,
         "own_full_stop": language in _OWN_FULL_STOP,
@@ -358,6 +358,12 @@ def core_splitter_rules(language: str) -> dict[str, object]:
         "ordinals": rules.ordinals,
         "roman": rules.roman,
     }
+
+
+@cache
+def _vowel_signs() -> str:
+    """Return the vowel signs among the marks, which are the same in all languages."""
+    return "".join(char for char in _MARKS if unicodedata.category(char) in _VOWEL_SIGNS)
 
 
 def _goes_on(text: str, after: int) -> bool:
