@@ -10,7 +10,9 @@ import pytest
 
 from tests.many_wikis import write
 from wikianchor.pipelines.cli.command_line import main
+from wikianchor.pipelines.commands.build.plan import UNCERTAINTY, build_stages
 from wikianchor.pipelines.dataset.manifest import read_manifest
+from wikianchor.pipelines.wikimedia.inventory import find_dumps
 
 
 def build(dumps: Path, output: Path, open_files: int) -> str:
@@ -35,6 +37,11 @@ def digests(output: Path) -> dict[str, str]:
     return {str(path.relative_to(output)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
 
 
+def blocks(directory: Path) -> int:
+    """Return the bytes that files have on the disk."""
+    return sum(path.lstat().st_blocks * 512 for path in directory.rglob("*"))
+
+
 @pytest.mark.slow
 def test_many_wikis_need_few_open_files_and_an_empty_one_is_a_warning(tmp_path: Path) -> None:
     dumps = write(tmp_path / "dumps", 30, empty=True)
@@ -47,6 +54,9 @@ def test_many_wikis_need_few_open_files_and_an_empty_one_is_a_warning(tmp_path: 
     assert manifest["ledger"]["links"]["qaaawiki"]["kept"] > 0
     build_here(dumps, tmp_path / "free")
     assert digests(tmp_path / "limited") == digests(tmp_path / "free")
+    # The disk that the plan shows, in which the blocks of small files are most.
+    planned = sum(stage.disk for stage in build_stages(find_dumps(str(dumps), ()), "", 0))
+    assert planned / UNCERTAINTY < blocks(tmp_path / "free") < planned * UNCERTAINTY
 
 
 @pytest.mark.nightly

@@ -37,6 +37,8 @@ SENTENCES_DISK, DOCUMENTS_DISK, LINKS = 0.9, 1.0, 11e-3
 BYTES_PER_PAIR = 120
 # In the scratch directory: a row of `pairs` in the shuffle, and the target of a link.
 BYTES_PER_SHUFFLED_ROW, BYTES_PER_LINK = 400, 14
+# The files of any dataset, and those of each wiki in the scratch directory of `pairs`: each takes a block of the disk.
+DATASET_DISK, WIKI_SCRATCH = 50e3, 50e3
 # Bytes of the dataset for each byte of a dump of Wikidata.
 ITEMS_DISK = 0.02
 # A plan is right to this factor.
@@ -111,7 +113,7 @@ def build_stages(
                 output=f"{output}/sentences/{wiki}",
                 inputs=tuple(paths),
                 seconds=dump_seconds(paths, is_compiled),
-                disk=as_bz2[wiki] * (SENTENCES_DISK + DOCUMENTS_DISK * with_documents),
+                disk=DATASET_DISK + as_bz2[wiki] * (SENTENCES_DISK + DOCUMENTS_DISK * with_documents),
             )
             for wiki, paths in dumps.pages.items()
         ),
@@ -120,19 +122,19 @@ def build_stages(
             output=f"{output}/entities",
             inputs=inputs,
             seconds=item_seconds(inputs),
-            disk=sum(map(file_size, dumps.wikidata)) * ITEMS_DISK,
+            disk=DATASET_DISK + sum(map(file_size, dumps.wikidata)) * ITEMS_DISK,
         ),
         PlannedStage(
             name="pairs",
             output=f"{output}/pairs",
             seconds=pair_seconds(links, len(dumps.pages)),
-            disk=rows * BYTES_PER_PAIR,
-            scratch=rows * BYTES_PER_SHUFFLED_ROW + links * BYTES_PER_LINK,
+            disk=DATASET_DISK + rows * BYTES_PER_PAIR,
+            scratch=len(dumps.pages) * WIKI_SCRATCH + rows * BYTES_PER_SHUFFLED_ROW + links * BYTES_PER_LINK,
         ),
     ]
     if with_documents:
-        seconds = written / DOCUMENTS
-        stages.append(PlannedStage(name="documents", output=f"{output}/documents", seconds=seconds, disk=written))
+        seconds, disk = written / DOCUMENTS, DATASET_DISK + written
+        stages.append(PlannedStage(name="documents", output=f"{output}/documents", seconds=seconds, disk=disk))
     return [replace(stage, options=known) for stage, known in zip(stages, options, strict=False)] if options else stages
 
 
