@@ -25,6 +25,9 @@ from wikianchor.pipelines.templates.tables import shard_rows
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.site import Site
 
+# The only file of a directory in the cache.
+TABLE = "table"
+
 
 def table_key(files: Sequence[str], site: Site) -> str:
     """Return the name of the table in the cache.
@@ -78,7 +81,7 @@ def find_table(key: str, cache: str) -> str:
     def missing(_: str) -> None:
         raise InputError(f"{cache}/{key}: is not on this worker: give a cache that all workers reach, such as gs://...")
 
-    return open_cache(cache, key, missing, CACHE_VARIABLE)
+    return f"{open_cache(cache, key, missing, CACHE_VARIABLE)}/{TABLE}"
 
 
 def cached_table(key: str, rows: Callable[[], Iterable[Any]], site: Site, cache: str) -> str:
@@ -95,9 +98,6 @@ def cached_table(key: str, rows: Callable[[], Iterable[Any]], site: Site, cache:
     """
 
     def write(directory: str) -> None:
-        table = save_store(directory, rows(), site.language)
-        for name in os.listdir(table):
-            os.rename(f"{table}/{name}", f"{directory}/{name}")
-        os.rmdir(table)
+        os.rename(save_store(directory, rows(), site.language), f"{directory}/{TABLE}")
 
-    return open_cache(cache, key, write, CACHE_VARIABLE)
+    return f"{open_cache(cache, key, write, CACHE_VARIABLE)}/{TABLE}"
