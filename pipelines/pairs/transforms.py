@@ -13,7 +13,7 @@ import apache_beam as beam
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.shuffle import Reduced, Shuffle
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, key_ranges
-from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
+from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
 from wikianchor.pipelines.pairs import steps
 from wikianchor.pipelines.pairs.entity_names import NamesBuilt, NameSources, build_names
 from wikianchor.pipelines.pairs.repeated_texts import limit_texts
@@ -41,7 +41,7 @@ class BuildNames(beam.PTransform):
     def expand(self, begin: Any) -> beam.PCollection[NamesBuilt]:
         step = partial(build_names, work=self.work)
         build = RunStep(step, self.work, "names", self.indexes, self.table, key=attrgetter("wiki"), result=NamesBuilt)
-        return begin | "List wikis" >> beam.Create(self.wikis) | "Build" >> build
+        return begin | "List wikis" >> ListElements(list, self.wikis) | "Build" >> build
 
 
 @dataclass

@@ -13,7 +13,7 @@ from wikianchor.pipelines.arrays.tables import save_tables
 from wikianchor.pipelines.dataset.inputs import wiki_of
 from wikianchor.pipelines.dataset.reader import Dataset, shards_of
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
-from wikianchor.pipelines.engine.transforms import RunStep
+from wikianchor.pipelines.engine.transforms import ListElements, RunStep
 from wikianchor.pipelines.titles.row_groups import row_groups
 from wikianchor.pipelines.titles.title_build import build_title_index
 
@@ -75,8 +75,9 @@ class BuildIndex(beam.PTransform):
     def expand(self, begin: Any) -> beam.PCollection[IndexBuilt]:
         directories = sorted((wiki_of(dataset), dataset.directory) for dataset in self.sentences)
         directories += [(wiki, "") for wiki in self.others]
+        wikis = [WikiTitles(*names, self.entities.directory) for names in directories]
         return (
             begin
-            | "List wikis" >> beam.Create([WikiTitles(*names, self.entities.directory) for names in directories])
+            | "List wikis" >> ListElements(list, wikis)
             | "Build index" >> RunStep(build_index, self.work, "index", self.work, key=attrgetter("wiki"))
         )
