@@ -108,7 +108,7 @@ def _write(file: BinaryIO, lengths: Mapping[str, int], pieces: Iterable[Mapping[
                 arrays[name] = _Array(values.dtype, (lengths[name], *values.shape[1:]), offset)
                 ends[name], size = offset, offset + arrays[name].size
             file.seek(ends[name])
-            ends[name] += file.write(np.ascontiguousarray(values).reshape(-1).view(np.uint8))
+            ends[name] += file.write(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
     index = {
         name: [np.lib.format.dtype_to_descr(array.kind), array.shape, array.offset] for name, array in arrays.items()
     }

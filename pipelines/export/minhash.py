@@ -62,10 +62,10 @@ def band_keys(texts: Sequence[str], scopes: Hashes, bands: int) -> Hashes:
         shingles, offsets = shingle_hashes(map(fold, texts[first : first + TEXTS_AT_ONCE]))
         signatures = RMinHash.digest_matrix_from_flat_token_hashes(shingles, offsets, VALUES, SEED).to_rows()
         values[first : first + len(signatures)] = signatures
-    values = values.reshape(len(texts), bands, VALUES // bands)
+    by_band = values.reshape(len(texts), bands, VALUES // bands)
     keys = mix(0, np.arange(bands))[None, :] ^ scopes[:, None]
-    for number in range(values.shape[2]):
-        keys = mix_hashes(keys, values[:, :, number])
+    for number in range(by_band.shape[2]):
+        keys = mix_hashes(keys, by_band[:, :, number])
     return keys
 
 
