@@ -81,7 +81,7 @@ setup(
     include_package_data=False,
     package_data={
         "wikianchor": ["py.typed", "beam.yaml"],
-        "wikianchor.trainer": ["papers/*.toml", "evaluate/tasks/*.toml"],
+        "wikianchor.trainer": ["*.toml", "papers/*.toml", "evaluate/tasks/*.toml"],
         "wikianchor.pipelines": [
             "*/data/*.json",
             "*/data/README.md",
