@@ -7,11 +7,11 @@ of its vectors are kept (`wikianchor.trainer.loop.gradient_cache`).
 
 from __future__ import annotations
 
-import queue
-import threading
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Any, Generic
+from concurrent.futures import ThreadPoolExecutor
+from typing import Generic
 
 import numpy as np
 import torch
@@ -247,32 +247,8 @@ def prefetch(batches: Iterator[BatchT], device: torch.device) -> Iterator[BatchT
     if device.type == "cpu":
         yield from batches
         return
-    waiting: queue.Queue[Any] = queue.Queue(AHEAD)
-    stopped = threading.Event()
-
-    def put(item: BatchT | BaseException | None) -> None:
-        while not stopped.is_set():
-            try:
-                waiting.put(item, timeout=0.1)
-                break
-            except queue.Full:
-                continue
-
-    def work() -> None:
-        try:
-            for batch in batches:
-                put(batch)
-                if stopped.is_set():
-                    return
-            put(None)
-        except BaseException as error:
-            put(error)
-
-    threading.Thread(target=work, daemon=True, name="feed").start()
-    try:
-        while (item := waiting.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item.to(device)
-    finally:
-        stopped.set()
+    with ThreadPoolExecutor(1, "feed") as thread:
+        waiting = deque(thread.submit(next, batches, None) for _ in range(AHEAD))
+        while (batch := waiting.popleft().result()) is not None:
+            waiting.append(thread.submit(next, batches, None))
+            yield batch.to(device)
