@@ -67,8 +67,9 @@ class Optimiser(Updates, Seed):
         help="texts encoded at once, for memory; the loss stays the same",
         unset="as many of a step as memory allows",
         check=at_least(1),
+        may_change=True,
     )
-    gradient_checkpointing: bool = option(default=False, help="use less memory and a third more time")
+    gradient_checkpointing: bool = option(default=False, help="use less memory and a third more time", may_change=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,12 +79,19 @@ class Checkpoints:
     TITLE: ClassVar[str] = "checkpoints"
 
     checkpoints: str = option(
-        "", metavar="DIR", help="directory of checkpoints", unset="$AIP_CHECKPOINT_DIR, else OUTPUT/checkpoints"
+        "",
+        metavar="DIR",
+        help="directory of checkpoints",
+        unset="$AIP_CHECKPOINT_DIR, else OUTPUT/checkpoints",
+        may_change=True,
     )
-    checkpoint_steps: int = option(1000, help="steps between two checkpoints", check=at_least(1))
-    resume: bool = option(default=True, help="continue from the last checkpoint where there is one")
+    checkpoint_steps: int = option(1000, help="steps between two checkpoints", check=at_least(1), may_change=True)
+    resume: bool = option(default=True, help="continue from the last checkpoint where there is one", may_change=True)
     keep: str = option(
-        "best", help="which weights become the model: best by dev score, or last", choices=("best", "last")
+        "best",
+        help="which weights become the model: best by dev score, or last",
+        choices=("best", "last"),
+        may_change=True,
     )
 
 
@@ -97,8 +105,11 @@ class Dev:
         "",
         metavar="DIR",
         help="directory of evaluation data for the dev score: Spearman on the dev parts of dev_tasks",
+        may_change=True,
     )
-    dev_tasks: tuple[str, ...] = option(("STSBenchmark",), help="sets of `dev`, with commas; the score is their mean")
+    dev_tasks: tuple[str, ...] = option(
+        ("STSBenchmark",), help="sets of `dev`, with commas; the score is their mean", may_change=True
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,10 +121,16 @@ class Config(Checkpoints, Machine, Optimiser, Run):
     held_out: int = option(
         0, help="rows kept from training; their loss is the dev score where there is no other", check=at_least(0)
     )
-    eval_steps: int = option(0, help="steps between two dev scores; 0: one at the end", check=at_least(0))
-    log_steps: int = option(50, help="steps between two lines of the log", check=at_least(1))
+    eval_steps: int = option(
+        0, help="steps between two dev scores; 0: one at the end", check=at_least(0), may_change=True
+    )
+    log_steps: int = option(50, help="steps between two lines of the log", check=at_least(1), may_change=True)
     tensorboard: str = option(
-        "", metavar="DIR", help="directory of TensorBoard's files", unset="$AIP_TENSORBOARD_LOG_DIR, else none"
+        "",
+        metavar="DIR",
+        help="directory of TensorBoard's files",
+        unset="$AIP_TENSORBOARD_LOG_DIR, else none",
+        may_change=True,
     )
     wandb: str = option("", help="project of Weights & Biases: PROJECT or ENTITY/PROJECT", unset="none")
 
@@ -298,11 +315,13 @@ class PairsConfig(DryRun, Cache, Rows, PairLosses, EncoderConfig, FromScratch):
         None,
         help="torch.compile the backbone, one graph for each length",
         unset="on a GPU, for runs of 2,000 steps or more",
+        may_change=True,
     )
     graphs: bool | None = option(
         None,
         help="capture steps as CUDA graphs, one for each shape of a batch",
         unset="on a GPU, where one process encodes a step at once",
+        may_change=True,
     )
 
     def completed(self) -> Self:
@@ -337,7 +356,9 @@ class EntityTableOptions(EntityVectors):
         help="optimiser of the entity vectors; sparse: only the rows of the batch change",
         choices=("sparse", "adamw"),
     )
-    entity_device: str = option("", help="device of the entity table, such as cpu", unset="that of the encoder")
+    entity_device: str = option(
+        "", help="device of the entity table, such as cpu", unset="that of the encoder", may_change=True
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -385,7 +406,7 @@ class SdjcConfig(HardNegatives, EncoderConfig):
         check=between(0, 1),
     )
     export_pooler: str | None = option(
-        None, help="pooler of the finished model", choices=POOLERS, unset="that of the training"
+        None, help="pooler of the finished model", choices=POOLERS, unset="that of the training", may_change=True
     )
 
 

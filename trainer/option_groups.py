@@ -21,16 +21,21 @@ class Run(Output):
     TITLE: ClassVar[str] = "the encoder"
     FIRST: ClassVar[tuple[str, ...]] = ("data", "model", "output", "preset", "epochs")
     ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "output": {"help": "directory of model/, run.json and log.jsonl", "unset": "$AIP_MODEL_DIR"}
+        "output": {
+            "help": "directory of model/, run.json and log.jsonl",
+            "unset": "$AIP_MODEL_DIR",
+            "may_change": True,
+        }
     }
 
-    data: str = option("", metavar="DIR", help="what is trained on")
-    model: str = option("", help="the backbone: a directory or a name on the Hub")
+    data: str = option("", metavar="DIR", help="what is trained on", may_change=True)
+    model: str = option("", help="the backbone: a directory or a name on the Hub", may_change=True)
     output: str = ""
     preset: str = option(
         "",
         help="training that the defaults of the other options come from; --preset=NAME --help shows them",
         presets={},
+        may_change=True,
     )
     epochs: int = option(1, help="times through the rows", check=at_least(1))
     max_length: int = option(32, help="tokens kept of a text", check=at_least(1))
@@ -50,7 +55,11 @@ class Updates:
         None, help="texts in one step of the optimiser", unset="those of one softmax", check=at_least(1)
     )
     patience: int | None = option(
-        None, help="stop after so many dev scores without a better one", unset="never", check=at_least(1)
+        None,
+        help="stop after so many dev scores without a better one",
+        unset="never",
+        check=at_least(1),
+        may_change=True,
     )
 
 
@@ -98,6 +107,7 @@ class Cache:
         metavar="DIR",
         help="directory of tokenised datasets and dictionaries, local or in a bucket",
         unset="$WIKIANCHOR_CACHE, else ~/.cache/wikianchor",
+        may_change=True,
     )
 
 
@@ -106,6 +116,7 @@ class Machine(Device):
     """What the training runs on."""
 
     TITLE: ClassVar[str] = "the machine"
+    ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {"device": {"may_change": True}}
 
     precision: str = option(
         None,

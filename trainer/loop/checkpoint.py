@@ -24,9 +24,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.options import shown
+from wikianchor.io.options import declared, shown
 from wikianchor.io.storage import exists, fetch, list_directories, read_bytes, remove
-from wikianchor.trainer.config import Config
+from wikianchor.trainer.config import CONFIGS, Config
 from wikianchor.trainer.loop.optimizers import Optimizers
 from wikianchor.trainer.models.export import publish_model
 from wikianchor.trainer.models.model import Trainable
@@ -34,14 +34,7 @@ from wikianchor.trainer.models.model import Trainable
 VERSION = 2
 PREFIX = "step-"
 # Options that may change when a run is resumed: paths, logging and evaluation, and speed.
-FREE = frozenset(
-    [
-        *["preset", "data", "model", "output", "checkpoints", "tensorboard", "cache", "resume"],
-        *["device", "entity_device", "compile", "graphs", "gradient_checkpointing", "encode_size"],
-        *["export_pooler", "patience"],
-        *["dev", "dev_tasks", "eval_steps", "keep", "checkpoint_steps", "log_steps"],
-    ]
-)
+FREE = frozenset(option.name for config in CONFIGS.values() for option in declared(config) if option.may_change)
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,7 @@ class Option:
         positional: whether it is an argument without a flag.
         repeat: of a tuple: whether the flag is given once for each item, instead of items with commas between.
         recorded: whether the manifest holds it, since it decides what the dataset contains.
+        may_change: whether a training that goes on from a checkpoint may have another value.
         presets: names that stand for defaults of the other options; without any there is no flag.
         name: the name of the field. This and the following are filled in from the dataclass.
         kind: str, int, float, bool or tuple.
@@ -79,6 +80,7 @@ class Option:
     positional: bool = False
     repeat: bool = False
     recorded: bool = True
+    may_change: bool = False
     presets: Mapping[str, Mapping[str, Any]] | None = None
     name: str = ""
     kind: type = str
