@@ -98,6 +98,12 @@ def read_batches(pairs: PairDataset, columns: Sequence[str] = COLUMNS) -> Iterat
         raise InputError(f"{pairs.path}: holds {count} rows and its manifest says {pairs.rows}: build it again")
 
 
+def read_texts(pairs: PairDataset) -> Iterator[str]:
+    """Yield the text of each row, in the order of the shards; raises as `read_batches`."""
+    for batch in read_batches(pairs, ("text",)):
+        yield from batch.column("text").to_pylist()
+
+
 def read_shard(shard: str, expected: pa.Schema, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield some columns of a shard.
 

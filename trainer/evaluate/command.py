@@ -138,9 +138,7 @@ def evaluate(
         options: options of the protocols, of whitening and of the encoder.
         fitted_on: sentences that the whitening is fitted on; none for those of each set.
     """
-    vectors: SentenceVectors = SentenceVectors(encoder, options.batch_size, options.max_length)
-    if options.whiten:
-        vectors = Whitened(encoder, options.batch_size, options.max_length, dim=options.whiten)
+    vectors = Whitened(encoder, options) if options.whiten else SentenceVectors(encoder, options)
     if isinstance(vectors, Whitened) and fitted_on:
         vectors.fit(fitted_on)
         vectors.forget()

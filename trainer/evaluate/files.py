@@ -130,11 +130,12 @@ class EvaluationFiles:
         """
         return self.same(list(self.match(pattern)), title)
 
-    def by_group(self, pattern: str) -> dict[str, list[str]]:
-        """Return the files that match a pattern by its first group, sorted by that."""
+    def by_group(self, pattern: str, is_wanted: Callable[[str], bool] = lambda name: True) -> dict[str, list[str]]:
+        """Return the files that match a pattern and are wanted by the pattern's first group, sorted by that."""
         groups: dict[str, list[str]] = {}
-        for name, match in sorted(self.match(pattern).items(), key=lambda item: item[1][1]):
-            groups.setdefault(match[1], []).append(name)
+        wanted = [(match[1], name) for name, match in self.match(pattern).items() if is_wanted(name)]
+        for group, name in sorted(wanted):
+            groups.setdefault(group, []).append(name)
         return groups
 
     def by_language(self, pattern: str, title: str, languages: Iterable[str]) -> dict[str, str]:

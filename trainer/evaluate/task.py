@@ -137,13 +137,11 @@ class SentenceVectors:
 
     Attributes:
         encoder: what encodes the sentences.
-        batch_size: sentences encoded at once.
-        max_length: tokens kept of a sentence, None for as many as the model takes.
+        options: options of the encoder.
     """
 
     encoder: Encoder
-    batch_size: int = 128
-    max_length: int | None = None
+    options: EvaluateOptions = field(default_factory=EvaluateOptions)
     _rows: dict[str, int] = field(default_factory=dict)
     _table: list[NDArray[np.float32]] = field(default_factory=list)
 
@@ -153,7 +151,7 @@ class SentenceVectors:
         if new:
             start = len(self._rows)
             self._rows.update((text, start + number) for number, text in enumerate(new))
-            self._table = [*self._table, self.encoder.encode(new, self.batch_size, self.max_length)]
+            self._table = [*self._table, self.encoder.encode(new, self.options.batch_size, self.options.max_length)]
             if len(self._table) > 1:
                 self._table = [np.concatenate(self._table)]
         rows = [self._rows[text] for text in texts]

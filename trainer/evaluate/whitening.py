@@ -44,9 +44,8 @@ def whitening(vectors: NDArray[np.float32], dim: int) -> tuple[NDArray[np.float6
 
 @dataclass
 class Whitened(SentenceVectors):
-    """Sentence vectors whitened by a map that `fit` computes; `dim` directions are kept."""
+    """Sentence vectors whitened by a map that `fit` computes; `--whiten` directions are kept."""
 
-    dim: int = 256
     _mean: Any = field(default=None)
     _map: Any = field(default=None)
 
@@ -58,8 +57,8 @@ class Whitened(SentenceVectors):
         """
         listed = list(dict.fromkeys(texts))
         if len(listed) < 3:
-            raise UsageError(f"--whiten={self.dim}: {len(listed)} sentences are too few to be whitened")
-        self._mean, self._map = whitening(super().__call__(listed), self.dim)
+            raise UsageError(f"--whiten={self.options.whiten}: {len(listed)} sentences are too few to be whitened")
+        self._mean, self._map = whitening(super().__call__(listed), self.options.whiten)
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return whitened vectors (rows, dim) float32 in the order of the texts."""

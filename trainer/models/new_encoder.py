@@ -5,14 +5,14 @@ For runs without a network and for small tests. Pretrained models are far better
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from wikianchor.trainer.config import PairsConfig
-from wikianchor.trainer.data.shards import PairDataset, read_batches
+from wikianchor.trainer.data.shards import PairDataset, read_texts
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.presets import NEW_BERTS
 
@@ -30,16 +30,11 @@ def new_encoder(pairs: PairDataset, options: PairsConfig, pooler: str = "avg") -
         options: `new`, `vocabulary_size` and `dropout` are used.
         pooler: the encoder's pooler.
     """
-    tokenizer = learn_word_pieces(islice(_sentences(pairs), VOCABULARY_SENTENCES), options.vocabulary_size)
+    tokenizer = learn_word_pieces(islice(read_texts(pairs), VOCABULARY_SENTENCES), options.vocabulary_size)
     config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=MOST_TOKENS, **NEW_BERTS[str(options.new)])
     if options.dropout is not None:
         config.hidden_dropout_prob = config.attention_probs_dropout_prob = options.dropout
     return Encoder(BertModel(config), tokenizer, pooler, max_length=MOST_TOKENS)
-
-
-def _sentences(pairs: PairDataset) -> Iterator[str]:
-    for batch in read_batches(pairs, ("text",)):
-        yield from batch.column("text").to_pylist()
 
 
 def learn_word_pieces(sentences: Iterable[str], size: int) -> PreTrainedTokenizerFast:

@@ -19,7 +19,7 @@ from wikianchor.trainer import task
 from wikianchor.trainer.card import versions
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.config import Config, make
-from wikianchor.trainer.data.shards import open_pairs, read_batches, read_wikis
+from wikianchor.trainer.data.shards import open_pairs, read_texts, read_wikis
 from wikianchor.trainer.data.texts import open_texts, read_rows
 from wikianchor.trainer.distributed import choose_device
 from wikianchor.trainer.evaluate.command import LoadedSets, evaluate, load_tasks
@@ -166,8 +166,7 @@ class TableRun:
 
     def _training_texts(self) -> Iterator[str]:
         if self.is_ease:
-            for batch in read_batches(open_pairs(str(self.flags["data"])), ["text"]):
-                yield from batch.column("text").to_pylist()
+            yield from read_texts(open_pairs(str(self.flags["data"])))
         else:
             for row in read_rows(open_texts(self.sources([self.whitened_on]))):
                 yield from (text for text in (row.text, row.positive, *row.negatives) if text)

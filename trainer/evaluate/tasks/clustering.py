@@ -194,9 +194,7 @@ def load_mewsc16(data: EvaluationFiles, options: EvaluateOptions) -> list[Labell
 
 def _released(data: EvaluationFiles) -> dict[str, list[str]]:
     """Return the published files of sentences by language."""
-    files = data.by_group(r"([a-z]{2,3})_sentences\.txt").items()
-    complete = {language: [name for name in names if _categories(name) in data.names] for language, names in files}
-    return {language: names for language, names in complete.items() if names}
+    return data.by_group(r"([a-z]{2,3})_sentences\.txt", lambda name: _categories(name) in data.names)
 
 
 def _categories(file: str) -> str:
@@ -212,12 +210,9 @@ def _read_released(data: EvaluationFiles, files: list[str], language: str) -> La
 def _built(data: EvaluationFiles) -> dict[str, list[str]]:
     """Return the shards of a `mewsc16` dataset by config, which is the language."""
     needed = {"sentence", "label", "language"}
-    files = data.by_group(r"data/([a-z]{2,3})/[^/]+\.parquet").items()
-    shards = {
-        language: [name for name in names if needed <= set(data.parquet(name).schema_arrow.names)]
-        for language, names in files
-    }
-    return {language: names for language, names in shards.items() if names}
+    return data.by_group(
+        r"data/([a-z]{2,3})/[^/]+\.parquet", lambda name: needed <= set(data.parquet(name).schema_arrow.names)
+    )
 
 
 def _read_built(data: EvaluationFiles, files: list[str], language: str) -> Labelled:

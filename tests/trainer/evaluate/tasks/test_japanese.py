@@ -145,7 +145,7 @@ def test_whitened_vectors_are_round() -> None:
 
 def test_whitening_needs_sentences(tiny_model: Path) -> None:
     with pytest.raises(Exception, match="too few"):
-        Whitened(Encoder.load(str(tiny_model)), dim=4).fit(["kana", "kana"])
+        Whitened(Encoder.load(str(tiny_model)), EvaluateOptions(whiten=4)).fit(["kana", "kana"])
 
 
 @pytest.mark.real
