@@ -41,3 +41,22 @@ sys.modules["watched"] = Watched()
 print(1000 < get_deep_size([bytes(1000)]) < 2000)
 """
     assert said(IMPORT + code) == "True"
+
+
+def test_the_parameters_of_a_method_are_looked_up_once() -> None:
+    code = """own_process(); import_beam()
+from apache_beam.transforms import core
+class Step(core.DoFn):
+    def process(self, element, window=core.DoFn.WindowParam, *, other=1):
+        pass
+signature, calls = core.get_signature, []
+core.get_signature = lambda function: calls.append(function) or signature(function)
+expected = (["element", "window"], [core.DoFn.WindowParam])
+for _ in range(3):
+    names, defaults = core.get_function_arguments(Step(), "process")
+    assert (names, defaults) == expected, names
+    names.clear()
+assert core.get_function_args_defaults(lambda a, b=2: a) == (["a", "b"], [2])
+print(len(calls) == 2)
+"""
+    assert said(IMPORT + code) == "True"
