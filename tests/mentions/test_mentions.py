@@ -211,7 +211,7 @@ def slow_counts(wiki: str, pages: list[Page]) -> tuple[Counter[str], Counter[str
 
 
 def test_a_wiki_of_many_ranges_and_shards(tmp_path: Path) -> None:
-    pages, items = small_wiki(400)
+    pages, items = small_wiki(200)
     entities = write_entities(tmp_path / "items", ["enwiki"], items)
     sentences = write_sentences(tmp_path / "enwiki", "enwiki", pages, 7)
     manifest = run(sentences, entities, tmp_path / "one")
