@@ -113,7 +113,7 @@ def test_every_named_worker_works_in_corpus(
     tmp_path: Path, wikianchor: Callable[..., Any], shares: dict[int, float]
 ) -> None:
     for file in range(FILES):
-        lines = [f"{file}階の{number}番目の患者は発熱と頭痛を訴えて外来を受診した。" for number in range(500)]
+        lines = [f"{file}階の{number}番目の患者は発熱と頭痛を訴えて外来を受診した。" for number in range(200)]
         (tmp_path / f"ja-{file}.txt").write_text("\n".join(lines))
     check("corpus", ("--input={0}/ja-*.txt", "--parser=sudachi", "--near=1"), tmp_path, wikianchor, shares)
 
