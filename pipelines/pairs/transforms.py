@@ -62,7 +62,7 @@ class BuildPools(beam.PTransform):
 
     def expand(self, begin: Any) -> beam.PCollection[PoolsBuilt]:
         build = RunStep(build_pools, self.work, "pools", self.counted, self.table, self.work, key=str)
-        return begin | "List wikis" >> beam.Create(self.wikis) | "Build" >> build
+        return begin | "List wikis" >> ListElements(list, self.wikis) | "Build" >> build
 
 
 @dataclass
