@@ -49,14 +49,39 @@ class ProgressFile:
             os.replace(self._path + ".new", self._path)
 
 
-def read_progress(scratch: str) -> tuple[int, Counter[str]]:
-    """Return the number of bytes that all workers have read, and the sums of their counts."""
-    done, counts = 0, Counter[str]()
-    with suppress(OSError):
-        for entry in os.scandir(f"{scratch}/{DIRECTORY}") if is_local(scratch) else ():
-            if not entry.name.endswith(".new"):
-                with suppress(OSError, ValueError), open(entry.path, encoding="utf-8") as file:
-                    progress = json.load(file)
-                    done += progress["done"]
-                    counts.update(progress["counts"])
-    return done, counts
+class ProgressReader:
+    """Reads the progress of all elements of a run, again and again.
+
+    A file that has not changed is not read again: of hundreds of shards, few make progress between two looks.
+
+    Args:
+        scratch: directory of the run's workspace.
+    """
+
+    def __init__(self, scratch: str) -> None:
+        self._directory = f"{scratch}/{DIRECTORY}" if is_local(scratch) else None
+        # By name of a file, its version and what it says.
+        self._files: dict[str, tuple[tuple[int, int], int, dict[str, int]]] = {}
+        self._done, self._counts = 0, Counter[str]()
+
+    def read(self) -> tuple[int, Counter[str]]:
+        """Return the number of bytes that all workers have read, and the sums of their counts."""
+        with suppress(OSError):
+            for entry in os.scandir(self._directory) if self._directory else ():
+                if not entry.name.endswith(".new"):
+                    with suppress(OSError, ValueError):
+                        self._read(entry)
+        return self._done, self._counts.copy()
+
+    def _read(self, entry: os.DirEntry[str]) -> None:
+        info = os.stat(entry.path)
+        version = (info.st_ino, info.st_mtime_ns)
+        before, done, counts = self._files.get(entry.name, ((0, 0), 0, {}))
+        if version == before:
+            return
+        with open(entry.path, encoding="utf-8") as file:
+            progress = json.load(file)
+        self._done += progress["done"] - done
+        self._counts.subtract(counts)
+        self._counts.update(progress["counts"])
+        self._files[entry.name] = (version, progress["done"], progress["counts"])

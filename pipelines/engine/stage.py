@@ -36,7 +36,7 @@ from wikianchor.pipelines.dataset.provenance import MADE_OF, dumps_of
 from wikianchor.pipelines.dataset.workspace import RECORDS, Workspace, fingerprint_of, workspace_of
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.progress import Progress
-from wikianchor.pipelines.engine.progress_file import read_progress
+from wikianchor.pipelines.engine.progress_file import ProgressReader
 from wikianchor.pipelines.engine.retries import Retries
 from wikianchor.pipelines.engine.runner import NO_LOAD, beam_options, make_pipeline, run_apart
 from wikianchor.pipelines.engine.step_errors import find_error
@@ -272,11 +272,12 @@ def shown_progress(name: str, scratch: str, total: int) -> Iterator[Callable[[],
         yield lambda: None
         return
     # What an interrupted run had read already.
-    shown, _ = read_progress(scratch)
+    reader = ProgressReader(scratch)
+    shown, _ = reader.read()
 
     def look() -> None:
         nonlocal shown
-        done, counts = read_progress(scratch)
+        done, counts = reader.read()
         note = ", ".join(f"{number:,} {name}" for name, number in counts.items())
         progress.advance(name, max(0, done - shown), note)
         shown = max(done, shown)

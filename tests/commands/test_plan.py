@@ -18,7 +18,7 @@ from wikianchor.io.rules import stage_digest
 from wikianchor.pipelines.commands.build import plan
 from wikianchor.pipelines.commands.download.needs import NEEDS
 from wikianchor.pipelines.engine import stage as engine_stage
-from wikianchor.pipelines.engine.progress_file import ProgressFile, read_progress
+from wikianchor.pipelines.engine.progress_file import ProgressFile, ProgressReader
 from wikianchor.pipelines.wikimedia import dumps
 from wikianchor.pipelines.wikimedia.inventory import Dumps
 from wikianchor.pipelines.wikimedia.wiki_lists import wiki_named
@@ -236,23 +236,42 @@ def test_wrong_settings(name: str, tmp_path: Path, wikianchor: Run) -> None:
 
 
 def test_progress_files_add_up(tmp_path: Path) -> None:
-    assert read_progress(str(tmp_path)) == (0, Counter())
+    reader = ProgressReader(str(tmp_path))
+    assert reader.read() == (0, Counter())
     first, second = ProgressFile(str(tmp_path), "1"), ProgressFile(str(tmp_path), "2")
     assert first.is_due()
     first.write(10, {"pages": 1})
     assert not first.is_due()
     second.write(5, {"pages": 2, "links": 3})
+    assert reader.read() == (15, Counter(pages=3, links=3))
     first.write(20, {"pages": 4})
-    assert read_progress(str(tmp_path)) == (25, Counter(pages=6, links=3))
+    assert reader.read() == ProgressReader(str(tmp_path)).read() == (25, Counter(pages=6, links=3))
     ProgressFile(str(tmp_path), "2").write(1, {"pages": 1})
-    assert read_progress(str(tmp_path)) == (21, Counter(pages=5))
+    assert reader.read() == ProgressReader(str(tmp_path)).read() == (21, Counter(pages=5))
+
+
+def test_progress_that_has_not_changed_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of hundreds of wikis, twice a second."""
+    reads: list[Any] = []
+    load = json.load
+    monkeypatch.setattr(
+        "wikianchor.pipelines.engine.progress_file.json.load", lambda file: reads.append(1) or load(file)
+    )
+    for number in range(9):
+        ProgressFile(str(tmp_path), str(number)).write(1, {})
+    reader = ProgressReader(str(tmp_path))
+    for _ in range(3):
+        assert reader.read() == (9, Counter())
+    ProgressFile(str(tmp_path), "3").write(2, {})
+    assert reader.read() == (10, Counter())
+    assert len(reads) == 10
 
 
 def test_nothing_is_told_to_a_store() -> None:
     progress_file = ProgressFile("gs://bucket/out", "1")
     assert not progress_file.is_due()
     progress_file.write(1, {})
-    assert read_progress("gs://bucket/out") == (0, Counter())
+    assert ProgressReader("gs://bucket/out").read() == (0, Counter())
 
 
 @pytest.mark.parametrize("flags", [(), ("--workers=2",)])
