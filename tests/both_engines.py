@@ -11,7 +11,6 @@ With --record, `core_record.json` says that these sources were compared, where n
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from argparse import ArgumentParser
@@ -182,7 +181,7 @@ def engines_of(site: Site, definitions: Definitions | None) -> Iterator[BothEngi
         yield BothEngines(site, templates)
     finally:
         if templates:
-            shutil.rmtree(templates)
+            os.unlink(templates)
 
 
 def difference_of(site: Site, definitions: Definitions | None, text: str) -> str:
