@@ -27,6 +27,7 @@ import types
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from unittest.mock import patch
 
 ROOT = Path(__file__).parents[1]
 WORKER = "wikianchor.pipelines.engine.worker"
@@ -35,7 +36,7 @@ CLONE_PARENT = 0x00008000
 CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform == "linux" else None
 
 
-class Forked(subprocess.Popen):  # type: ignore[type-arg]
+class Forked(subprocess.Popen[str]):
     """A copy of the server, with the methods of a process that was started here.
 
     Args:
@@ -107,7 +108,7 @@ def install() -> None:
 
     if CLONE is not None:
         names = {"Popen": start, "TimeoutExpired": subprocess.TimeoutExpired}
-        local_workers.subprocess = types.SimpleNamespace(**names)  # type: ignore[assignment]
+        patch.object(local_workers, "subprocess", types.SimpleNamespace(**names)).start()
 
 
 def start_python(code: str, *arguments: str, **variables: str) -> subprocess.Popen[str]:
@@ -128,7 +129,7 @@ def start_python(code: str, *arguments: str, **variables: str) -> subprocess.Pop
         files = {0: 0, 1: nothing.fileno(), 2: writing}
         process = Forked(["-c", code, *arguments], environment, files, session=True)
     os.close(writing)
-    process.stderr = open(reading, encoding="utf-8")  # noqa: SIM115 open as long as the process
+    process.stderr = os.fdopen(reading, encoding="utf-8")
     return process
 
 

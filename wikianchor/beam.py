@@ -254,7 +254,7 @@ class _Source:
         from_dump = templates == FROM_DUMP
         opened = open_wiki(dumps, templates=BUILTIN if from_dump else templates, cache=cache, **options)
         self.wiki, self.cache = opened.with_templates(None), cache or cache_directory()
-        self._key = table_key(opened.dumps, opened.site) if from_dump else _key_of(opened.templates)
+        self._key = table_key(opened.dumps, opened.site) if from_dump else _key_of(opened.templates or "")
 
     def table(self, begin: Any) -> beam.pvalue.AsSingleton:
         """Return the name of the table in the cache, "" for none; read the Template pages if it is not there."""
@@ -280,9 +280,9 @@ class _Source:
         return Workspace(directory, directory, "")
 
 
-def _key_of(table: Optional[str]) -> str:  # noqa: UP045
+def _key_of(table: str) -> str:
     """Return the name of a table in its cache, which is that of its directory; "" for none."""
-    return os.path.basename(os.path.dirname(table or ""))
+    return os.path.basename(os.path.dirname(table))
 
 
 def _save_table(key: str, readings: Sequence[TemplateReading], work: Workspace, site: Site, cache: str) -> str:

@@ -121,15 +121,17 @@ class _Pairs(NamedTuple):
         return _Pairs._make(column[rows] for column in self)
 
 
-def choose_texts(shard: InputShard, task: ExportTask, *paths: str | None) -> ShardChoices:
+def choose_texts(
+    shard: InputShard, task: ExportTask, anchor: str | None, positive: str, negative: str | None, linked: str | None
+) -> ShardChoices:
     """Choose the texts of the rows of a shard, and save them.
 
     Args:
         shard: the shard of pairs.
         task: how rows are made.
-        paths: the fields of `Indexes`.
+        anchor, positive, negative, linked: the paths of `Indexes`.
     """
-    chooser = _TextChooser(task, Indexes(*paths))  # type: ignore[arg-type]
+    chooser = _TextChooser(task, Indexes(anchor, positive, negative, linked))
     chosen, keys = [chooser.no_rows()], [chooser.no_keys()]
     for batch in read_batches(shard.path, _COLUMNS):
         of_batch, sentences = chooser.choose(batch)

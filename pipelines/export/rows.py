@@ -64,7 +64,10 @@ def export_shard(
     choices: Mapping[int, ShardChoices],
     anchor_cap: str | None,
     positive_cap: str | None,
-    *paths: str | None,
+    anchor: str | None,
+    positive: str,
+    negative: str | None,
+    linked: str | None,
 ) -> Exported:
     """Write the rows of a shard of pairs, in its order.
 
@@ -73,9 +76,9 @@ def export_shard(
         task: how rows are made.
         choices: what was chosen for the rows of each shard.
         anchor_cap, positive_cap: the paths of the tables of `caps.cap_rows`; None for no cap.
-        paths: the fields of `Indexes`.
+        anchor, positive, negative, linked: the paths of `Indexes`.
     """
-    maker = _RowMaker(task, Indexes(*paths))  # type: ignore[arg-type]
+    maker = _RowMaker(task, Indexes(anchor, positive, negative, linked))
     paths_of = choices[shard.order]
     every = Chosen(*(read_table(paths_of.texts, name) for name in Chosen._fields))
     limits = {"positives": positive_cap, "anchors": anchor_cap}

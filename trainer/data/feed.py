@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Generic
 
@@ -238,7 +238,7 @@ class PairFeed(SentenceFeed[PairBatch]):
         return next(length for length in self.lengths if length >= longest) if self.fixed_shapes else longest
 
 
-def prefetch(batches: Iterator[BatchT], device: torch.device) -> Iterator[BatchT]:
+def prefetch(batches: Iterator[BatchT], device: torch.device) -> Generator[BatchT]:
     """Yield batches on a device.
 
     For a GPU a thread prepares a few batches ahead, and its exceptions are raised here. On a CPU a thread would only

@@ -44,5 +44,5 @@ def test_a_loop_that_stops_leaves_the_rest_unmade() -> None:
     made: list[int] = []
     batches = prefetch(numbered(1000, made), GPU)
     assert next(batches).number == 0
-    batches.close()  # type: ignore[attr-defined]
+    batches.close()
     assert made == list(range(AHEAD + 1))
