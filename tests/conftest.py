@@ -15,7 +15,6 @@ from typing import NamedTuple
 import pytest
 from hypothesis import settings
 
-from tests import forked
 from tests.core_sources import core_sources
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.engine.beam_import import import_beam, own_process, tune_beam
@@ -59,12 +58,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Spare the tests what a process of a command does not have either: searches for cycles among the objects of all
-    imported packages, waits at the end of each bundle, and that each worker loads Beam."""
+    imported packages, and waits at the end of each bundle."""
     raise_gc_threshold()
     import_beam()
     # Modules of tests may have imported it.
     tune_beam()
-    forked.install()
     gc.freeze()
 
 

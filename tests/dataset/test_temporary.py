@@ -10,16 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.forked import start_python
 from wikianchor.pipelines.dataset import temporary
 from wikianchor.pipelines.dataset.workspace import private_directory
 
 DEMO = Path(__file__).parents[2] / "demo" / "dumps"
 JAPANESE = next(DEMO.glob("jawiki-*.xml.bz2"))
 PORTABLE = ["--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=LOOPBACK", "--shuffle=files"]
-
-
-COMMAND = "from wikianchor.pipelines.cli.command_line import main; raise SystemExit(main())"
 
 
 def start(folder: Path, *flags: str) -> subprocess.Popen[str]:
@@ -61,9 +57,7 @@ def test_an_output_that_cannot_be_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 @pytest.mark.parametrize("flags", [[], ["--workers=2"]], ids=["threads", "processes"])
 def test_a_command_that_is_ended(number: signal.Signals, flags: list[str], tmp_path: Path) -> None:
-    (tmp_path / "temporary").mkdir()
-    command = ("sentences", f"--dumps={JAPANESE}", f"--output={tmp_path}/out", *flags)
-    process = start_python(COMMAND, *command, TMPDIR=f"{tmp_path}/temporary")
+    process = start(tmp_path, *flags)
     last = time.monotonic() + 60
     while not (tmp_path / "out" / "_unfinished").exists():
         assert time.monotonic() < last

@@ -22,7 +22,6 @@ from typing import Any
 import pytest
 
 from tests.dumps import export, item, json_dump, page
-from tests.forked import start_python
 from wikianchor.pipelines.dataset import manifest
 from wikianchor.pipelines.dataset import part_writer as parts
 from wikianchor.pipelines.dataset.manifest import claim, damaged_shard, read_manifest
@@ -367,7 +366,14 @@ raise SystemExit(main())
 
 def start(*arguments: str, before: str = "", **variables: str) -> "subprocess.Popen[str]":
     """Start the command as a user does, apart from this process and its signals; `before` is code that runs first."""
-    return start_python(before + COMMAND, *arguments, **variables)
+    return subprocess.Popen(
+        [sys.executable, "-c", before + COMMAND, *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2]), **variables},
+    )
 
 
 def wait_for(there: Callable[[], object], process: "subprocess.Popen[str]") -> None:

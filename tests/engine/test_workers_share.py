@@ -7,7 +7,6 @@ import gzip
 import importlib.util
 import json
 import os
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from tests import dumps, wikinews
 from tests.stand_in import digests
 from tests.t5 import TEXTS, write_corpus, write_t5
 from wikianchor.pipelines.dataset.manifest import read_manifest
-from wikianchor.pipelines.engine import local_workers
 from wikianchor.pipelines.engine.local_workers import LocalWorkers, Worker
 from wikianchor.pipelines.engine.on_demand import OnDemandBundles
 
@@ -47,8 +45,7 @@ def cpu_seconds(process: int) -> float:
 
 @pytest.fixture
 def shares(monkeypatch: pytest.MonkeyPatch) -> dict[int, float]:
-    """The CPU seconds of each worker by its number, without those of its start, of workers that are new Pythons."""
-    monkeypatch.setattr(local_workers, "subprocess", subprocess)
+    """The CPU seconds of each worker by its number, without those of its start."""
     seconds: dict[int, float] = {}
     process_bundle, release = OnDemandBundles.process_bundle, LocalWorkers.release
 
