@@ -60,27 +60,3 @@ assert core.get_function_args_defaults(lambda a, b=2: a) == (["a", "b"], [2])
 print(len(calls) == 2)
 """
     assert said(IMPORT + code) == "True"
-
-
-def test_parameters_of_steps_are_those_that_beam_finds() -> None:
-    """Once for each function, whatever it is bound to, and in lists that the caller may change."""
-    code = """
-from apache_beam.transforms import core
-class Step:
-    def process(self, element, side=3, *more): ...
-    @staticmethod
-    def fixed(x, y=1): ...
-    @classmethod
-    def of(cls, z=None): ...
-def plain(a, b=2): ...
-functions = [Step().process, Step().process, Step.process, Step.fixed, Step.of, Step().of, plain]
-expected = list(map(core.get_function_args_defaults, functions))
-from wikianchor.pipelines.engine.beam_import import tune_beam
-tune_beam()
-for function in (*functions, *functions):
-    names, defaults = core.get_function_args_defaults(function)
-    assert (names, defaults) == expected[functions.index(function)], function
-    names.clear(), defaults.clear()
-print("same")
-"""
-    assert said(code) == "same"
