@@ -20,7 +20,7 @@ from wikianchor.io.output import clean_output
 from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
 from wikianchor.pipelines.dataset.temporary import remove_beams_temporary_files
 from wikianchor.pipelines.engine import interrupt
-from wikianchor.pipelines.engine.beam_import import own_process
+from wikianchor.pipelines.engine.beam_import import import_arrow, own_process
 from wikianchor.pipelines.engine.log import log_to_stderr
 from wikianchor.pipelines.engine.machine import raise_gc_threshold
 from wikianchor.pipelines.engine.runner import abandoned, beam_options
@@ -110,6 +110,7 @@ def _run(arguments: Sequence[str]) -> int:
         beam_options(beam_args, parser.flags())
     config: Any = read_options(COMMANDS[name].options, known)
     start = time.monotonic()
+    import_arrow()
     manifest = COMMANDS[name].code.run(config, beam_args)
     if COMMANDS[name].makes_dataset:
         _sum_up(manifest, config, start)

@@ -10,6 +10,7 @@ import itertools
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -45,6 +46,8 @@ LOOK_SECONDS = 1.0
 # The shell ignores SIGINT before Python starts: Ctrl-C reaches every process of a terminal, and a worker that is still
 # starting would print a traceback. `exec` keeps the process id.
 _SHELL = ("/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh")
+# Modules that hold steps.
+_STEPS = re.compile(r"wikianchor\.pipelines\..*(steps|transforms)")
 
 
 @dataclass(eq=False)
@@ -114,9 +117,11 @@ class LocalWorkers:
         """
         file = new_status_file()
         descriptors = {"status": file.fileno(), "lock": self._turns.fileno()}
-        told = {**descriptors, "alone": self._retries.alone, "bad_pages": self._retries.bad_pages}
+        told: dict[str, Any] = {"alone": self._retries.alone, "bad_pages": self._retries.bad_pages}
+        # The steps of the graph, which a worker would import when its first element waits for it.
+        told["modules"] = sorted(name for name in sys.modules if _STEPS.fullmatch(name))
         command = [*_SHELL, sys.executable, "-m", "wikianchor.pipelines.engine.worker", str(os.getpid())]
-        command += [json.dumps(told), *["--verbose"] * self._verbose]
+        command += [json.dumps(descriptors | told), *["--verbose"] * self._verbose]
         with self._lock:
             if self._killed:
                 raise RuntimeError("the workers of this run have been killed")

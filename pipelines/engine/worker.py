@@ -1,7 +1,8 @@
 """A worker process of a run on one machine: Beam's worker, which prints nothing, and ends when its launcher ends.
 
 `local_workers.py` starts it by `python -m wikianchor.pipelines.engine.worker LAUNCHER STATUS [--verbose]`, with the
-process id of the launcher, and JSON for `worker_status.join`. The settings of Beam's worker are in the environment.
+process id of the launcher, and JSON: for `worker_status.join`, and the modules that hold the steps. The settings of
+Beam's worker are in the environment.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import threading
 import time
 import traceback
 from contextlib import redirect_stderr
+from importlib import import_module
 
-from wikianchor.pipelines.engine.beam_import import import_beam, own_process
+from wikianchor.pipelines.engine.beam_import import import_arrow, import_beam, own_process
 from wikianchor.pipelines.engine.log import log_to_stderr, show_beams_log
 from wikianchor.pipelines.engine.machine import raise_gc_threshold
 from wikianchor.pipelines.engine.worker_status import WorkerStatus, join
@@ -43,6 +45,9 @@ def main() -> None:
         show_beams_log()
     own_process()
     import_beam()
+    import_arrow()
+    for module in told["modules"]:
+        import_module(module)
     from apache_beam.runners.worker import sdk_worker_main
 
     # Beam prints each failure, besides returning it to the launcher, and every loss of the connection.

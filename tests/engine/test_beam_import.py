@@ -1,9 +1,15 @@
 """Commands and workers import Beam without the optional packages that they do not use; other programs do not."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
-IMPORT = "from wikianchor.pipelines.engine.beam_import import import_beam, own_process; import sys; "
+import pytest
+
+from tests.engine.kills import DEMO
+
+IMPORT = "from wikianchor.pipelines.engine.beam_import import import_arrow, import_beam, own_process; import sys; "
 LOADED = "print(sorted({'apache_beam', 'pandas', 'boto3', 'pymongo'} & set(sys.modules))); "
 
 
@@ -13,6 +19,28 @@ def said(code: str) -> str:
 
 def test_unused_packages_are_left_out_in_a_process_of_ours_and_can_be_imported_later() -> None:
     assert said(f"{IMPORT}own_process(); import_beam(); {LOADED}import pandas") == "['apache_beam']"
+
+
+def test_arrow_is_used_without_pandas_in_a_process_of_ours_and_data_frames_can_be_made_later() -> None:
+    code = """own_process(); import_arrow()
+import pyarrow as pa, pyarrow.compute as pc
+pc.equal(pa.array(["a"]), "a")
+print("pandas" in sys.modules, pa.table({"a": [1]}).to_pandas()["a"].tolist())
+import pandas
+print(pa.Table.from_pandas(pandas.DataFrame({"a": [1]})).num_rows)
+"""
+    assert said(IMPORT + code) == "False [1]\n1"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_command_and_its_workers_do_without_pandas(tmp_path: Path, workers: int) -> None:
+    imported = tmp_path / "imported"
+    # It stands first on the path of every process.
+    (tmp_path / "pandas.py").write_text(f"open({str(imported)!r}, 'w').close()")
+    command = ["sentences", f"--dumps={DEMO}", f"--output={tmp_path / 'out'}", f"--workers={workers}"]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    subprocess.run([sys.executable, "-m", "wikianchor", *command], env=environment, capture_output=True, check=True)
+    assert not imported.exists()
 
 
 def test_in_another_program_beam_is_imported_as_its_user_wants_it() -> None:

@@ -132,7 +132,7 @@ worker.main()
 def test_a_worker_that_fails_says_why_where_its_launcher_lives(flag: str, launcher: str, words: list[str]) -> None:
     files = [new_status_file(), new_status_file()]
     status, lock = (file.fileno() for file in files)
-    given = json.dumps({"status": status, "lock": lock, "alone": [], "bad_pages": []})
+    given = json.dumps({"status": status, "lock": lock, "alone": [], "bad_pages": [], "modules": []})
     # No process has the number of a launcher that has ended.
     number = str(os.getpid() if launcher == "alive" else 2**22 + 1)
     code = f"import sys; sys.argv[1:] = {[number, given, *filter(None, [flag])]!r}\n{FAILS}"
