@@ -124,12 +124,40 @@ def test_wikidata_is_not_read_again_because_a_rule_of_wikitext_changed(package: 
 
 
 def test_formatting_is_not_code_and_every_expression_is() -> None:
-    def code(text: str) -> bytes:
+    def code(text: str) -> str:
         return rules._parsed(text.encode()).code
 
     texts = ["x = f(1, 'a')", "x = f(1, 'b')", "x = f(1, b'a')", "x = f('a', 1)", "x = f(1)('a')", "x += f(1, 'a')"]
     assert len({code(text) for text in texts}) == len(texts)
     assert code("x=f( 1,\n'a', )  # why\n") == code(texts[0])
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"a": 1}', '{"a": [1, 2]}'])
+def test_parsed_sources_are_kept_and_a_damaged_cache_is_made_again(tmp_path: Path, damage: str) -> None:
+    def digest() -> tuple[str, bool]:
+        code = "from wikianchor.io import rules; print(rules.stage_digest('entities'), 'parse' in seen)"
+        code = (
+            f"import ast; seen = []; parse = ast.parse; ast.parse = lambda s: seen.append('parse') or parse(s); {code}"
+        )
+        environment = os.environ | {"WIKIANCHOR_CACHE": str(tmp_path / "cache")}
+        process = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+        value, was_parsed = process.stdout.decode().split()
+        return value, was_parsed == "True"
+
+    value, was_parsed = digest()
+    assert was_parsed
+    assert digest() == (value, False)
+    (cached,) = (tmp_path / "cache").iterdir()
+    cached.write_text(damage)
+    assert digest() == (value, True)
+    assert digest() == (value, False)
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("WIKIANCHOR_CACHE", str(tmp_path / "file"))
+    rules._cached.cache_clear()
+    assert rules.digest_of.__wrapped__(("pipelines.entities.graph",)) == rules.stage_digest("entities")
 
 
 def test_every_data_file_decides_rows_of_a_stage() -> None:

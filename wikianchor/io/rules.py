@@ -2,16 +2,22 @@
 
 A stage has the modules that its module `graph` imports, however deep. They are found from the import statements of the
 sources, so nothing is imported. Comments, docstrings and formatting do not count; `INFRASTRUCTURE` does not either.
+To parse the sources takes half a second, so what they say is kept in the cache of the user, by their SHA-256.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterable
+import json
+import uuid
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from wikianchor.io.cache import cache_directory
 
 PACKAGE = "wikianchor"
 ROOT = Path(__file__).parents[1]
@@ -66,10 +72,13 @@ def _graph(dataset: str) -> str:
 @cache
 def digest_of(names: tuple[str, ...], root: Path = ROOT) -> str:
     """Return the digest of modules with all that they import, as `files_of` finds them."""
-    digest = hashlib.sha256()
+    digest, kept = hashlib.sha256(), len(_cached())
     for path in files_of(names, root):
-        content = path.read_bytes() if path.suffix == ".json" else _parsed(path.read_bytes()).code
-        digest.update(f"{path.relative_to(root).as_posix()} {hashlib.sha256(content).hexdigest()}\n".encode())
+        content = path.read_bytes()
+        decides = _sha256(content) if path.suffix == ".json" else _parsed(content).code
+        digest.update(f"{path.relative_to(root).as_posix()} {decides}\n".encode())
+    if len(_cached()) > kept:
+        _save()
     return digest.hexdigest()[:16]
 
 
@@ -87,7 +96,7 @@ def files_of(names: Iterable[str], root: Path = ROOT) -> list[Path]:
             continue
         sources[name] = path
         parsed = _parsed(path.read_bytes())
-        texts |= parsed.texts
+        texts.update(parsed.texts)
         # Importing a module runs the packages that it is in.
         todo += (*parsed.imports, name.rpartition(".")[0])
     return sorted({*sources.values(), *(path for path in _data_files(root) if path.name in texts)})
@@ -110,22 +119,52 @@ def _source(name: str, root: Path) -> Path | None:
 
 
 class _Module(NamedTuple):
-    """A parsed module: its code without comments, docstrings and formatting, the names that it imports without
-    "wikianchor.", and its texts that end like a data file."""
+    """A parsed module: the SHA-256 of its code without comments, docstrings and formatting, the names that it imports
+    without "wikianchor.", and its texts that end like a data file."""
 
-    code: bytes
-    imports: tuple[str, ...]
-    texts: frozenset[str]
+    code: str
+    imports: Sequence[str]
+    texts: Sequence[str]
+
+
+def _parsed(source: bytes) -> _Module:
+    if (key := _sha256(source)) not in _cached():
+        words: list[str] = []
+        imports: list[str] = []
+        texts: set[str] = set()
+        _describe(ast.parse(source), words, imports, texts)
+        inner = [name.removeprefix(f"{PACKAGE}.") for name in imports if name.startswith(f"{PACKAGE}.")]
+        _cached()[key] = _Module(_sha256("\n".join(words).encode()), inner, sorted(texts))
+    return _cached()[key]
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 @cache
-def _parsed(source: bytes) -> _Module:
-    words: list[str] = []
-    imports: list[str] = []
-    texts: set[str] = set()
-    _describe(ast.parse(source), words, imports, texts)
-    inner = (name.removeprefix(f"{PACKAGE}.") for name in imports if name.startswith(f"{PACKAGE}."))
-    return _Module("\n".join(words).encode(), tuple(inner), frozenset(texts))
+def _cached() -> dict[str, _Module]:
+    """Return the parsed modules of the cache, by the SHA-256 of their sources; none if it cannot be read."""
+    try:
+        entries = json.loads(_cache_file().read_bytes())
+        return {source: _Module(str(code), [*imports], [*texts]) for source, (code, imports, texts) in entries.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _save() -> None:
+    """Add the parsed modules to the cache, if it can be written."""
+    path = _cache_file()
+    unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text(json.dumps(_cached()))
+        unfinished.replace(path)
+
+
+def _cache_file() -> Path:
+    # Other versions of this module may describe a source otherwise.
+    return Path(cache_directory(), f"rules-{_sha256(Path(__file__).read_bytes())[:16]}.json")
 
 
 def _describe(value: Any, words: list[str], imports: list[str], texts: set[str]) -> None:
