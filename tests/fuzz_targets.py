@@ -138,7 +138,13 @@ def packed(data: bytes) -> None:
         edges = sorted({0, size, *cuts}) if kind != "xz" else [0, size]
         for blocks in (False, True) if kind == "bz2" else (False,):
             decoded = _read(Range(path, start, end, end == size, blocks) for start, end in pairwise(edges))
-            assert decoded is None or decoded == text, f"another text in ranges {edges}, blocks={blocks}"
+            if decoded is None:
+                continue
+            # No range has all blocks of a stream that is cut, and so none can check the checksum at its end.
+            is_same = decoded == text or (
+                text is None and blocks and len(edges) > 2 and decoded.startswith(_before_damage(file))
+            )
+            assert is_same, f"another text in ranges {edges}, blocks={blocks}"
 
 
 def _read(ranges: Iterable[Range]) -> bytes | None:
@@ -172,6 +178,20 @@ def _unpacked(kind: str, file: bytes) -> bytes | None:
         if not unpacker.eof:
             return None
         file = unpacker.unused_data.lstrip(b"\0")
+    return text
+
+
+def _before_damage(file: bytes) -> bytes:
+    """Return the text of the blocks of a bz2 file before its first error, by the standard library."""
+    text, unpacker = b"", bz2.BZ2Decompressor()
+    # An error loses the text of the call that raises it.
+    for byte in range(len(file)):
+        if unpacker.eof:
+            unpacker = bz2.BZ2Decompressor()
+        try:
+            text += unpacker.decompress(file[byte : byte + 1])
+        except OSError:
+            break
     return text
 
 
@@ -288,6 +308,9 @@ def _seeds_of_packed() -> Iterator[bytes]:
     for kind in range(len(_PACK)):
         yield numbers(kind, 1) + stream + numbers(1, 0, 0, 0)
         yield numbers(kind, 2) + stream + numbers(4, 0) + stream + numbers(3, 3) + numbers(0, 2, 50, 300)
+        # Damage in the checksum at the end of a stream, which one range has whole and two do not.
+        for cuts in (numbers(0), numbers(1, 80)):
+            yield numbers(kind, 1) + stream + numbers(0, 0, 1, len(_PACK[kind](text)) - 3, 1) + b"\x15" + cuts
         for edit in range(4):
             edits = numbers(1, 60 + edit, edit) + b"\x15"
             yield numbers(kind, 3) + (stream + numbers(2, 0)) * 3 + edits + numbers(1, 80)

@@ -4,7 +4,8 @@ A bz2 stream is a sequence of blocks of at most 900 KB of text. Blocks begin at 
 and each begins with the same 48-bit magic number. A block does not depend on the blocks before it: with a stream header
 and footer added, it is decompressed on its own, and its checksum shows whether the bits were one whole block. The same
 48 bits can also occur by chance inside a block. The checksum detects this: the block is then tried with the next magic
-number as its end. https://en.wikipedia.org/wiki/Bzip2#File_format
+number as its end. A stream ends with a checksum of the checksums of its blocks, which the reader of all of them checks.
+https://en.wikipedia.org/wiki/Bzip2#File_format
 """
 
 from __future__ import annotations
@@ -67,13 +68,17 @@ def find_marks(data: bytes, start: int = 0) -> list[Mark]:
     return sorted(marks)
 
 
+def _bits(data: bytes, first: int, last: int) -> int:
+    """Return the bits [first, last) of `data` as a number."""
+    return int.from_bytes(data[first // 8 : (last + 7) // 8], "big") >> (-last % 8) & (1 << (last - first)) - 1
+
+
 def unpack_block(data: bytes, first: int, last: int) -> bytes | None:
     """Decompress the block in bits [first, last) of `data`; return None if these bits are not one whole block."""
     size = last - first
     if size < MARK_BITS + CHECKSUM_BITS:
         return None
-    bits = int.from_bytes(data[first // 8 : (last + 7) // 8], "big") >> (-last % 8)
-    bits &= (1 << size) - 1
+    bits = _bits(data, first, last)
     checksum = bits >> (size - MARK_BITS - CHECKSUM_BITS) & 0xFFFFFFFF
     # The checksum of a stream with one block equals the checksum of the block.
     stream = ((bits << MARK_BITS | END) << CHECKSUM_BITS) | checksum
@@ -117,7 +122,8 @@ def read_blocks(file: BinaryIO, path: str, start: int, end: int) -> Iterator[tup
 
     Raises:
         Truncated: the last stream is cut off.
-        InputError: a block is damaged, or there are other bytes between streams.
+        InputError: a block is damaged, a stream from whose start on the blocks were read has another checksum, or there
+            are other bytes between streams.
     """
     yield from _BlockReader(file, path, start, end).read()
 
@@ -133,6 +139,8 @@ class _BlockReader:
         self._marks: deque[Mark] = deque()
         # Text of the first block: `_is_block` decompresses it, so that it need not be done twice.
         self._ready: bytes | None = None
+        # The checksum of the stream up to here; None if its first blocks belong to other ranges.
+        self._checksum: int | None = None if start else 0
         file.seek(start)
 
     def read(self) -> Iterator[tuple[bytes, int]]:
@@ -146,6 +154,9 @@ class _BlockReader:
                 first = self._after_stream(first)
                 continue
             text = self._block(first)
+            if self._checksum is not None:
+                rotated = self._checksum << 1 & 0xFFFFFFFF | self._checksum >> (CHECKSUM_BITS - 1)
+                self._checksum = rotated ^ self._checksum_after(first)
             yield text, first.bit // 8
             first = self._take()
 
@@ -212,6 +223,11 @@ class _BlockReader:
             )
         raise self._damaged(first)
 
+    def _checksum_after(self, mark: Mark) -> int:
+        """Return the checksum that follows a magic number in the window."""
+        first = mark.bit - 8 * self._base + MARK_BITS
+        return _bits(self._data, first, first + CHECKSUM_BITS)
+
     def _damaged(self, mark: Mark) -> InputError:
         return InputError(f"{self._path}: damaged bz2 data in the block at byte {mark.bit // 8}: fetch it again")
 
@@ -222,6 +238,9 @@ class _BlockReader:
             pass
         if self._read_to < stream:
             raise Truncated(f"{self._path}: a bz2 stream is cut off at byte {self._read_to}: fetch it again")
+        if self._checksum not in (None, self._checksum_after(mark)):
+            raise InputError(f"{self._path}: damaged bz2 data in the stream that ends at byte {stream}: fetch it again")
+        self._checksum = 0
         begin = stream - self._base
         header = self._data[begin : begin + HEADER_BYTES]
         if not header.strip(b"\x00"):

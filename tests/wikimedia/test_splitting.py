@@ -141,6 +141,32 @@ def test_a_damaged_block_is_told_by_the_reader_that_owns_it_and_by_no_other(dump
     assert set(said) == {f"{dump_path}: damaged bz2 data in the block at byte {byte}: fetch it again"}
 
 
+def test_the_checksum_of_a_stream_is_checked_by_who_reads_all_of_its_blocks(dump_path: Path) -> None:
+    end = find_marks(ONE_STREAM)[-1]
+    damaged = bytearray(ONE_STREAM)
+    damaged[(end.bit + MARK_BITS + 7) // 8] ^= 1
+    said = f"{dump_path}: damaged bz2 data in the stream that ends at byte {len(damaged)}: fetch it again"
+    dump_path.write_bytes(damaged)
+    with pytest.raises(InputError, match=re.escape(said)):
+        titles(ranges(dump_path, [], True))
+    # All pages are there; no reader knows the checksums of all blocks.
+    assert titles(ranges(dump_path, [len(damaged) // 2], True)) == TITLES
+    # A later stream.
+    dump_path.write_bytes(bz2.compress(b"") + bytes(damaged))
+    with pytest.raises(InputError, match="damaged bz2 data in the stream that ends at byte"):
+        titles(ranges(dump_path, [], True))
+
+
+def test_a_block_that_is_missing_is_told(dump_path: Path) -> None:
+    marks = find_marks(ONE_STREAM)
+    bits = f"{int.from_bytes(ONE_STREAM, 'big'):0{8 * len(ONE_STREAM)}b}"
+    end = marks[-1].bit + MARK_BITS + 32
+    shorter = bits[: marks[5].bit] + bits[marks[6].bit : end]
+    dump_path.write_bytes(int(shorter.ljust(-(-len(shorter) // 8) * 8, "0"), 2).to_bytes(-(-len(shorter) // 8), "big"))
+    with pytest.raises(InputError, match="damaged bz2 data in the stream that ends at byte"):
+        titles(ranges(dump_path, [], True))
+
+
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.999, 0.99999])
 def test_a_stream_that_is_cut_off(dump_path: Path, share: float) -> None:
     size = int(len(ONE_STREAM) * share)
