@@ -110,7 +110,8 @@ try-it: $(VENV)/.dev
 # Known vulnerabilities of what the locks pin; licences, sources and duplicates of the crates (cargo install cargo-deny).
 audit: $(VENV)/.audit
 	$(BIN)/pip-audit --strict --disable-pip --require-hashes --progress-spinner=off -r docker/requirements.lock
-	cargo deny --manifest-path=core/Cargo.toml --log-level=error check
+	cargo deny --manifest-path=core/Cargo.toml --locked --log-level=error check
+	cargo deny --manifest-path=core/fuzz/Cargo.toml --locked --log-level=error check
 
 # Pin again: every package and its hashes for each supported Python, and the tools that build the package in the images;
 # and write the software bill of materials (SBOM) of each image, with the licences of the packages that the lock installs

@@ -190,6 +190,13 @@ def test_the_version_is_the_same_everywhere(metadata: Message) -> None:
     assert settings["project"]["optional-dependencies"]["core"] == [f"wikianchor-core=={core}"]
 
 
+def test_the_fuzz_targets_lock_what_the_core_needs() -> None:
+    """`core/fuzz` is a workspace of its own, whose lock cargo writes anew without a word."""
+    locks = (tomllib.loads((ROOT / "core" / name / "Cargo.lock").read_text("utf-8")) for name in (".", "fuzz"))
+    core, fuzz = ({package["name"]: package.get("dependencies") for package in lock["package"]} for lock in locks)
+    assert fuzz["wikianchor-engine"] == core["wikianchor-engine"]
+
+
 def test_an_archive_of_a_commit_names_it(tmp_path: Path) -> None:
     """`git archive` writes the commit into .git_archival.txt, from which setup.py takes it before the first tag."""
     assert (ROOT / ".gitattributes").read_text("utf-8") == ".git_archival.txt export-subst\n"
