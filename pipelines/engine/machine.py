@@ -73,7 +73,7 @@ def available_memory() -> float:
 def private_memory(process: int) -> float:
     """Return the bytes of memory that only one process uses; all its memory where /proc/PID/smaps_rollup does not
     exist, and 0 for a process that has ended."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, subprocess.CalledProcessError):
         if os.path.exists("/proc/self/smaps_rollup"):
             with open(f"/proc/{process}/smaps_rollup", encoding="ascii") as file:
                 return 1024 * sum(float(line.split()[1]) for line in file if line.startswith(_PRIVATE))

@@ -52,6 +52,16 @@ def test_bars() -> None:
     assert terminal.getvalue() == shown + "\x1b[F\x1b[K" * 2
 
 
+def test_the_rate_is_that_of_the_last_half_minute() -> None:
+    terminal, clock = Terminal(), Clock()
+    with Progress(terminal, clock) as progress:
+        progress.begin("a", 10_000)
+        for step in [1] * 60 + [100] * 40:
+            clock.now += 1
+            progress.advance("a", step)
+        assert "100 B/s" in terminal.getvalue().rpartition("\n")[0].rpartition("\n")[2]
+
+
 def test_lines_where_there_is_no_terminal(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging.getLogger("wikianchor"), "propagate", True)
     stream, clock = io.StringIO(), Clock()

@@ -16,6 +16,7 @@ from apache_beam.testing.util import assert_that, equal_to
 from tests.stand_in import work_of
 from wikianchor.io.errors import InputError, Truncated, UsageError
 from wikianchor.pipelines.engine import transforms
+from wikianchor.pipelines.engine.stage import _clear
 from wikianchor.pipelines.engine.step_errors import MARKER, StepError, find_error, mark_errors
 from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
 
@@ -54,6 +55,28 @@ def test_the_last_error_counts_and_there_may_be_none() -> None:
 def test_other_errors_pass_unchanged() -> None:
     with pytest.raises(ValueError, match="ours to mend"), mark_errors():
         raise ValueError("ours to mend")
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/data/x"), "data: the disk is full: free some space"),
+        (RuntimeError("StatusCode.UNAVAILABLE\nsocket closed"), "data: a worker or the job service died"),
+        (RuntimeError("Unable to fetch remote job server jar at https://a/b.jar: x"), "https://a/b.jar: Beam cannot"),
+        (RuntimeError("Service failed to start up with error 1"), "the job server ended when it was started"),
+        (FileNotFoundError(errno.ENOENT, "x", "java"), "java: not installed"),
+    ],
+)
+def test_what_a_runner_raises_is_one_line(error: Exception, line: str) -> None:
+    shown = _clear(error, "data")
+    assert isinstance(shown, InputError)
+    assert str(shown).startswith(line)
+    assert "\n" not in str(shown)
+
+
+def test_an_error_of_a_runner_that_is_not_known_is_left_as_it_is() -> None:
+    error = RuntimeError("a bug")
+    assert _clear(error, "data") is error
 
 
 @pytest.mark.parametrize(("path", "where"), [("/data/run.arrow", "/data/run.arrow"), (None, "a file of this run")])

@@ -1,6 +1,8 @@
 """`--workers`: how many processes a stage has, what is answered to a wrong number, and the same bytes with any."""
 
+import os
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -75,6 +77,19 @@ def test_the_limits_of_a_container(monkeypatch: pytest.MonkeyPatch) -> None:
     assert machine.available_memory() > 1e6
     files["/sys/fs/cgroup/cpu.max"] = "max 100000"
     assert machine.cores() == usable
+
+
+def test_memory_where_proc_does_not_tell_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*arguments: object, **settings: object) -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(machine, "open", missing, raising=False)
+    assert machine.available_memory() == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2
+    monkeypatch.setattr(os.path, "exists", lambda path: False)
+    assert machine.private_memory(os.getpid()) > 1e6
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    assert machine.private_memory(ended.pid) == 0
 
 
 def test_the_plan_is_for_the_workers_that_are_started(
