@@ -107,9 +107,11 @@ def watched(command: Sequence[str | Path], output: Path) -> tuple[float, float, 
 def on_disk(directory: Path) -> int:
     """Return the bytes that the blocks of the files below a directory have."""
     size = 0
-    for path in directory.rglob("*"):
-        with suppress(OSError):
-            size += path.lstat().st_blocks * 512
+    # Unlike `rglob`, it goes on where a directory has gone.
+    for folder, _, files in os.walk(directory):
+        for name in files:
+            with suppress(OSError):
+                size += os.lstat(os.path.join(folder, name)).st_blocks * 512
     return size
 
 

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from pyarrow import fs
 
-from wikianchor.io.storage import filesystem, is_local, writing
+from wikianchor.io.storage import filesystem, is_local, sync_scratch, writing
 from wikianchor.pipelines.dataset.workspace import private_directory
 
 # Values of a column that are read at a time.
@@ -82,8 +82,7 @@ def save_pieces(
             os.makedirs(os.path.dirname(inner), exist_ok=True)
             with open(inner, "wb") as file:
                 _write(file, lengths, pieces)
-                file.flush()
-                os.fsync(file.fileno())
+        sync_scratch(path)
         return path
     # An object is written from its beginning to its end, and the arrays grow side by side.
     scratch = private_directory()

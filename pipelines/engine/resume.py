@@ -2,7 +2,8 @@
 
 A result is a small record: counts, and the paths of the files that the step wrote. It is written atomically, after
 these files, below the workspace of the run; the workspace is named by the fingerprint of the run, so a record is valid
-wherever it is found.
+wherever it is found. After a power failure those that name small files are not: nobody has waited until these were on
+the disk.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import msgspec
 from pyarrow import fs
 
 from wikianchor.io.manifests import is_inside
-from wikianchor.io.storage import filesystem, make_parent, writing
+from wikianchor.io.storage import SYNCED_BYTES, boot_id, filesystem, is_local, make_parent, writing
 from wikianchor.pipelines.dataset.part_writer import Part
 from wikianchor.pipelines.dataset.workspace import RECORDS, WorkPath, Workspace
 from wikianchor.pipelines.engine.worker_status import watched
@@ -87,14 +88,13 @@ def result_type(step: Callable[..., Any]) -> Any:
 
 
 def save_record(path: str, record: Any) -> None:
-    """Write a record atomically. A power failure may lose it, and then its step is repeated; the files that it names
-    are on the disk already.
+    """Write a record atomically. A power failure may lose it, and then its step is repeated.
 
     Raises:
         InputError: the disk is full or the directory cannot be written.
     """
     files, inner = filesystem(path)
-    data = msgspec.msgpack.encode(record)
+    data = msgspec.msgpack.encode((boot_id(), record))
     with writing(path):
         make_parent(files, inner)
         if not isinstance(files, fs.LocalFileSystem):
@@ -112,7 +112,7 @@ def load_record(path: str, kind: Any, work: Workspace) -> Any:
     """Return the record at a path, or None where there is none that can be used.
 
     A record counts only if the files that it names are below the workspace, and its parts are there with the size that
-    it says: after a power failure, files may be missing that were written before it.
+    it says. One that was saved before the machine was started again names no file that was not forced to the disk.
 
     Args:
         path: the path of the record.
@@ -122,14 +122,17 @@ def load_record(path: str, kind: Any, work: Workspace) -> Any:
     files, inner = filesystem(path)
     try:
         with files.open_input_stream(inner) as stream:
-            record = msgspec.msgpack.decode(stream.read(), type=kind, strict=False)
+            boot, record = msgspec.msgpack.decode(stream.read(), type=tuple[str, kind], strict=False)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
     for value in _files_in(kind, record):
         name = value.path if isinstance(value, Part) else value
         if name and not any(is_inside(root, name) for root in (work.parts, work.scratch)):
             return None
-        if isinstance(value, Part) and not _is_there(value):
+        if isinstance(value, Part):
+            if not _is_there(value):
+                return None
+        elif name and boot not in ("", boot_id()) and not _was_synced(name):
             return None
     return record
 
@@ -165,6 +168,12 @@ def _names_files(kind: Any) -> bool:
 def _fields(kind: Any) -> dict[str, Any]:
     """Return the fields of a NamedTuple with their types; none of another type."""
     return get_type_hints(kind, include_extras=True) if hasattr(kind, "_fields") else {}
+
+
+def _was_synced(path: str) -> bool:
+    with suppress(OSError):
+        return not is_local(path) or os.path.getsize(path) >= SYNCED_BYTES
+    return False
 
 
 def _is_there(part: Part) -> bool:

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import ipc
 
-from wikianchor.io.storage import sync_file
+from wikianchor.io.storage import sync_scratch
 from wikianchor.pipelines.dataset.arrow_files import ArrowFile, new_arrow_file
 from wikianchor.pipelines.dataset.workspace import WorkPath
 
@@ -168,7 +168,7 @@ class RunWriter:
     def __exit__(self, *error: Any) -> None:
         self._stack.__exit__(*error)
         if error[0] is None:
-            sync_file(self.path)
+            sync_scratch(self.path)
 
 
 class Batches:

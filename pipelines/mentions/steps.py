@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from wikianchor.aliases.folding import is_chinese
 from wikianchor.aliases.name_table import NameTable, Nodes, merge, nodes_of, table_lengths, table_pieces
-from wikianchor.io.storage import sync_file
+from wikianchor.io.storage import sync_scratch
 from wikianchor.pipelines.arrays.spill import Spill, hash_range, rows_of
 from wikianchor.pipelines.arrays.tables import changes, distinct, open_tables, read_table, save_pieces, save_tables
 from wikianchor.pipelines.dataset.arrow_files import ArrowFile, new_arrow_file
@@ -228,7 +228,7 @@ def merge_range(wanted: KeyRange, shard: Shard, work: Workspace) -> Merged:
             file.write_table(numbered.select(_MERGED.names).cast(_MERGED))
             total += len(names.keys)
             release_memory()
-    sync_file(path)
+    sync_scratch(path)
     prefixes = merge(nodes)
     tables: dict[str, npt.NDArray[Any]] = {
         "hashes": prefixes.hashes,

@@ -1,20 +1,26 @@
 """Steps whose results are kept: what finished is not done again by the same command, and gives the same bytes."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import apache_beam as beam
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from tests.every_pipeline import all_digests
 from tests.stand_in import work_of
+from wikianchor.io import storage
+from wikianchor.io.storage import SYNCED_BYTES
+from wikianchor.pipelines.arrays.tables import save_tables
 from wikianchor.pipelines.cli import command_line as cli
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.workspace import WorkPath, fingerprint_of
+from wikianchor.pipelines.engine import resume
 from wikianchor.pipelines.engine.resume import CachedStep, load_record, result_type, save_record
 from wikianchor.pipelines.engine.sorted_runs import SortedRun
 from wikianchor.pipelines.engine.transforms import RunStep
@@ -106,6 +112,46 @@ def test_a_record_that_names_a_file_outside_of_the_workspace_does_not_count(tmp_
         assert load_record(f"{work.scratch}/record", Planted, work) == (record if counts else None)
     save_record(f"{work.scratch}/record", (1, (SortedRun((1,), "", f"{tmp_path}/victim", 1),)))
     assert load_record(f"{work.scratch}/record", tuple[int, tuple[SortedRun, ...]], work) is None
+
+
+def test_after_a_power_failure_only_what_was_forced_to_the_disk_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    work = work_of(tmp_path)
+    small, large = (
+        Planted(1, save_tables(work.scratch, "numbers", {"numbers": np.zeros(size, np.uint8)}))
+        for size in (SYNCED_BYTES // 2, SYNCED_BYTES)
+    )
+    assert len(synced) == 1
+    records = {"small": small, "large": large, "none": Planted(1, "")}
+    for name, record in records.items():
+        save_record(f"{work.scratch}/{name}", record)
+
+    def kept() -> set[str]:
+        return {name for name in records if load_record(f"{work.scratch}/{name}", Planted, work) is not None}
+
+    assert kept() == {"small", "large", "none"}
+    monkeypatch.setattr(resume, "boot_id", lambda: "another start")
+    assert kept() == {"large", "none"}
+    Path(large.path).unlink()
+    assert kept() == {"none"}
+
+
+def test_where_no_start_is_known_every_file_is_forced_to_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    for module in (storage, resume):
+        monkeypatch.setattr(module, "boot_id", lambda: "")
+    work = work_of(tmp_path)
+    record = Planted(1, save_tables(work.scratch, "numbers", {"numbers": np.zeros(8, np.uint8)}))
+    save_record(f"{work.scratch}/record", record)
+    assert len(synced) == 1
+    monkeypatch.setattr(resume, "boot_id", lambda: "a start")
+    assert load_record(f"{work.scratch}/record", Planted, work) == record
 
 
 def test_the_type_of_a_result_is_that_of_the_annotation() -> None:

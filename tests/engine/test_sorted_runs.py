@@ -131,8 +131,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make everything small, so that few rows fill several batches, windows and merges."""
     for name, value in {"FAN_IN": 3, "BATCH_ROWS": 4, "SAMPLED": 2, "WINDOW_ROWS": 8}.items():
         monkeypatch.setattr(sorted_runs, name, value)
-    # No power fails here.
-    monkeypatch.setattr(sorted_runs, "sync_file", lambda path: None)
 
 
 @settings(max_examples=100, deadline=None)

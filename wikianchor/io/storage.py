@@ -349,6 +349,29 @@ def sync_file(path: str) -> None:
                 os.close(descriptor)
 
 
+# To write a smaller file again takes less time than to wait for the disk.
+SYNCED_BYTES = 1 << 20
+
+
+def sync_scratch(path: str) -> None:
+    """Wait until a file that only one run reads is on the disk, unless it is so small that it is made again after a
+    power failure: what names it also says `boot_id`.
+
+    Raises:
+        InputError: the disk reports an error.
+    """
+    if is_local(path) and (os.path.getsize(path) >= SYNCED_BYTES or not boot_id()):
+        sync_file(path)
+
+
+@cache
+def boot_id() -> str:
+    """Return what differs after each start of this machine; "" where it is not known."""
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    return ""
+
+
 @contextmanager
 def replacing(files: fs.FileSystem, path: str, temporary: str) -> Iterator[BinaryIO]:
     """Yield a stream whose bytes replace a file in one moment, at the end of the block.
