@@ -6,6 +6,8 @@ import hashlib
 import json
 import random
 import re
+import subprocess
+import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -47,6 +49,51 @@ def engines(wiki: str) -> BothEngines:
 @given(st.sampled_from(WIKIS), st.lists(PIECES, max_size=14).map("".join))
 def test_splices_are_read_in_the_same_way(wiki: str, text: str) -> None:
     assert engines(wiki).difference([raw_page(text)]) == ""
+
+
+_READ_PAGES = """
+import json, os, re, sys
+from collections import Counter
+from tests.both_engines import raw_page
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.sentences.compiled_reader import make_page_reader
+from wikianchor.pipelines.sentences.page_reader import DumpReader
+from wikianchor.pipelines.wikimedia.site import site_for
+
+def peak():
+    return 1024 * int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1])
+
+def read(raw, where):
+    tables = reader.new_tables()
+    reader.read_page(reader.parse(raw, where, Counter(), []))
+    return tables[0].take()
+
+workspace = Workspace("", "", "")
+reader = make_page_reader(DumpReader(site_for("enwiki"), workspace, "rules", "wikianchor", False, engine="core"))
+read(*raw_page("[[a]] b."))
+for unit in sys.argv[1:]:
+    raw = raw_page("''' " + unit * (3_000_000 // len(unit)))
+    # A process for each page: freed memory of those before would be used again.
+    if os.fork() == 0:
+        before = peak()
+        read(*raw)
+        print(json.dumps([unit, (peak() - before) / len(raw[0])]), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+
+
+@needs_core
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_of_the_core_is_at_most_twenty_times_the_page() -> None:
+    """With the rows of the page, but not those of `--fragments` and `--documents`."""
+    units = ("''", "* a\n", "'''a''b", "<b>", "{{{a}}}", "<ref>", "[[a]]", "[[a]] b. ")
+    command = [sys.executable, "-c", _READ_PAGES, *units]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    shares = dict(json.loads(line) for line in ended.stdout.splitlines())
+    assert shares.keys() == {*units}
+    assert max(shares.values()) <= 20, shares
 
 
 @needs_core
