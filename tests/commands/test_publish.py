@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
+from unittest import mock
 
 import pyarrow.parquet as pq
 import pytest
 import yaml
 from pyarrow import fs
 
-from tests.servers import hub_server
+from tests.servers import hub_server, s3_server
 from tests.servers.hub_server import REPO, HubServer
 from wikianchor import open_dataset
 from wikianchor.io.errors import InputError
@@ -252,17 +253,11 @@ def test_a_file_in_a_directory_is_replaced_in_one_moment(tmp_path: Path, monkeyp
 @pytest.fixture
 def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[fs.FileSystem]:
     """A store that speaks S3, with a bucket."""
-    server = pytest.importorskip("moto.server", reason="NO MOTO: pip install '.[dev]'").ThreadedMotoServer(port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
-    for name, value in {**keys, "AWS_ENDPOINT_URL": f"http://{host}:{port}"}.items():
-        monkeypatch.setenv(name, value)
-    files, _ = fs.FileSystem.from_uri("s3://bucket?allow_bucket_creation=true")
-    files.create_dir("bucket")
-    yield files
-    files.delete_dir_contents("bucket")
-    server.stop()
+    with s3_server.serving() as environment, mock.patch.dict(os.environ, environment):
+        files, _ = fs.FileSystem.from_uri("s3://bucket?allow_bucket_creation=true")
+        files.create_dir("bucket")
+        yield files
+        files.delete_dir_contents("bucket")
 
 
 def read(files: fs.FileSystem, path: str) -> bytes:

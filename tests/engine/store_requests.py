@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,52 +12,25 @@ from unittest import mock
 
 from pyarrow import fs
 
+from tests.servers import s3_server
 from tests.stand_in import run_pairs, small_wiki, write_entities, write_sentences
 
 PAGES, WIKI = 60, "enwiki"
 SHUFFLES = ("files", "beam")
-METHODS = ("GET", "HEAD", "PUT", "POST", "DELETE")
-# werkzeug colours some of its lines.
-_REQUEST = re.compile(rf'"(?:\x1b\[\d+m)*({"|".join(METHODS)}) ')
-
-
-class Requests(logging.Handler):
-    """Counts the requests that a server logs, by method."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.methods: Counter[str] = Counter()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Count one."""
-        self.methods.update(_REQUEST.findall(record.getMessage()))
 
 
 @contextmanager
-def bucket() -> Iterator[tuple[str, Requests]]:
-    """Start a store, and give the URI of a bucket in it and the count of its requests."""
-    from moto.server import ThreadedMotoServer
-
-    server, counted, log = ThreadedMotoServer(port=0, verbose=False), Requests(), logging.getLogger("werkzeug")
-    level = log.level
-    log.addHandler(counted)
-    log.setLevel(logging.INFO)
-    server.start()
-    host, port = server.get_host_and_port()
-    keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
-    try:
-        with mock.patch.dict(os.environ, {**keys, "AWS_ENDPOINT_URL": f"http://{host}:{port}"}):
-            files, inner = fs.FileSystem.from_uri("s3://bucket?allow_bucket_creation=true")
-            files.create_dir(inner)
-            yield "s3://bucket", counted
-    finally:
-        server.stop()
-        log.removeHandler(counted)
-        log.setLevel(level)
+def bucket() -> Iterator[tuple[str, Counter[str]]]:
+    """Start a store, and give the URI of a bucket in it and the count of its requests by method."""
+    counted: Counter[str] = Counter()
+    with s3_server.serving(counted) as environment, mock.patch.dict(os.environ, environment):
+        files, inner = fs.FileSystem.from_uri("s3://bucket?allow_bucket_creation=true")
+        files.create_dir(inner)
+        yield "s3://bucket", counted
 
 
 def count_requests(
-    work: Path, uri: str, counted: Requests, shuffle: str, sentence_shards: int, output_shards: int
+    work: Path, uri: str, counted: Counter[str], shuffle: str, sentence_shards: int, output_shards: int
 ) -> Counter[str]:
     """Run the stage on a small wiki in a bucket, and return how many requests of each method it made.
 
@@ -76,14 +47,14 @@ def count_requests(
     write_sentences(work / name / "sentences", WIKI, pages, sentence_shards)
     write_entities(work / name / "entities", [WIKI], items)
     fs.copy_files(str(work / name), f"{uri}/{name}")
-    counted.methods.clear()
+    counted.clear()
     sentences: Any = [f"{uri}/{name}/sentences"]
     entities: Any = f"{uri}/{name}/entities"
     output: Any = f"{uri}/{name}/pairs"
     rows_per_shard = -(-_links(pages) // output_shards)
     manifest = run_pairs(sentences, entities, output, [f"--shuffle={shuffle}"], rows_per_shard, duplicates=True)
     assert len(manifest["configs"]["pairs"]["shards"]) == output_shards
-    return counted.methods.copy()
+    return counted.copy()
 
 
 def _links(pages: Sequence[Any]) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from pyarrow import fs
@@ -14,6 +16,7 @@ from tests.conftest import Ended
 from tests.engines import ENGINES
 from tests.every_pipeline import DEMO, all_digests, anything_is_a_negative, commands
 from tests.every_pipeline import every_pipeline as every_pipeline
+from tests.servers import s3_server
 from wikianchor.io.storage import files_in
 from wikianchor.pipelines.cli.command_line import main
 
@@ -33,19 +36,10 @@ def in_memory(every_pipeline: Path) -> Iterator[dict[str, Any]]:
 @contextmanager
 def bucket() -> Iterator[str]:
     """A store that speaks S3, and the URI of a bucket in it."""
-    server = pytest.importorskip("moto.server", reason="NO MOTO: pip install '.[dev]'").ThreadedMotoServer(port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in {**keys, "AWS_ENDPOINT_URL": f"http://{host}:{port}"}.items():
-                patch.setenv(name, value)
-            files, inner = fs.FileSystem.from_uri("s3://bucket?allow_bucket_creation=true")
-            files.create_dir(inner)
-            yield "s3://bucket"
-    finally:
-        server.stop()
+    with s3_server.serving() as environment, mock.patch.dict(os.environ, environment):
+        files, inner = fs.FileSystem.from_uri("s3://bucket?allow_bucket_creation=true")
+        files.create_dir(inner)
+        yield "s3://bucket"
 
 
 @pytest.mark.slow

@@ -13,7 +13,6 @@ from wikianchor.io.storage import filesystem
 @pytest.mark.slow
 @pytest.mark.parametrize("shuffle", store_requests.SHUFFLES)
 def test_requests_do_not_grow_with_input_shards_times_output_shards(tmp_path: Path, shuffle: str) -> None:
-    pytest.importorskip("moto.server", reason="NO MOTO: pip install '.[dev]'")
     with store_requests.bucket() as (uri, counted):
         # A process asks a bucket once whether it answers, before it is used.
         filesystem(uri)

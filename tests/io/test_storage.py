@@ -16,15 +16,11 @@ from types import SimpleNamespace
 import pytest
 from pyarrow import fs
 
+from tests.servers import s3_server
 from wikianchor.io import buckets, storage
 from wikianchor.io.errors import InputError
 
-KEYS = {
-    "AWS_ACCESS_KEY_ID": "key",
-    "AWS_SECRET_ACCESS_KEY": "secret",
-    "AWS_DEFAULT_REGION": "us-east-1",
-    "AWS_EC2_METADATA_DISABLED": "true",
-}
+KEYS = {**s3_server.KEYS, "AWS_EC2_METADATA_DISABLED": "true"}
 ROOT = Path(__file__).parents[2]
 
 
@@ -127,11 +123,8 @@ def test_threads_share_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def moto() -> Iterator[str]:
     """A store that speaks S3: its URL."""
-    server = pytest.importorskip("moto.server", reason="NO MOTO: pip install '.[dev]'").ThreadedMotoServer(port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
+    with s3_server.serving() as environment:
+        yield environment["AWS_ENDPOINT_URL"]
 
 
 @pytest.fixture

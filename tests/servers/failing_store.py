@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tests.servers import gcs_server
+from tests.servers import gcs_server, s3_server
 
 # What becomes of a failing request: an answer that a client does not repeat, the same after the request has had its
 # effect, and an answer that it repeats.
@@ -178,23 +177,25 @@ def serving(kind: str, directory: Path) -> Iterator[FailingStore]:
         process.communicate()
 
 
-def main(kind: str) -> None:
-    """Serve until the process is killed."""
+@contextmanager
+def _store(kind: str) -> Iterator[int]:
+    """Serve a store, with a bucket where it needs one, in this process; yield its port."""
     if kind == "gs":
         store = gcs_server.GcsServer()
         threading.Thread(target=store.serve_forever, daemon=True).start()
-        port = store.server_port
-    else:
-        from moto.server import ThreadedMotoServer
-
-        logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        moto = ThreadedMotoServer(port=0, verbose=False)
-        moto.start()
-        port = moto.get_host_and_port()[1]
+        yield store.server_port
+        return
+    with s3_server.serving() as environment:
+        port = int(environment["AWS_ENDPOINT_URL"].rpartition(":")[2])
         connection = HTTPConnection("127.0.0.1", port)
         connection.request("PUT", "/bucket")
         assert connection.getresponse().status == 200
-    with ProxyServer(kind, port) as proxy:
+        yield port
+
+
+def main(kind: str) -> None:
+    """Serve until the process is killed."""
+    with _store(kind) as port, ProxyServer(kind, port) as proxy:
         print(proxy.server_port, flush=True)
         proxy.serve_forever()
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers import gcs_server
+from tests.servers import gcs_server, s3_server
 from tests.servers.hub_files import HubHandler, serving
 from tests.trainer.pairs import pair_rows, write_pairs
 from wikianchor.io import storage
@@ -29,14 +29,8 @@ def files_of(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def s3() -> Iterator[dict[str, str]]:
     """The environment in which a bucket of S3 is there."""
-    server = pytest.importorskip("moto.server", reason="NO MOTO: pip install '.[dev]'").ThreadedMotoServer(
-        port=0, verbose=False
-    )
-    server.start()
-    host, port = server.get_host_and_port()
-    keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
-    yield {**keys, "AWS_ENDPOINT_URL": f"http://{host}:{port}"}
-    server.stop()
+    with s3_server.serving() as environment:
+        yield environment
 
 
 @pytest.fixture(scope="module")
