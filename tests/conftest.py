@@ -17,7 +17,7 @@ from hypothesis import settings
 
 from tests.core_sources import core_sources
 from wikianchor.pipelines.cli.command_line import main
-from wikianchor.pipelines.engine.beam_import import import_beam, own_process, tune_beam
+from wikianchor.pipelines.engine.beam_import import import_beam, own_process
 from wikianchor.pipelines.engine.machine import raise_gc_threshold
 from wikianchor.pipelines.wikimedia.core import installed_core
 
@@ -39,6 +39,7 @@ if getattr(installed_core(), "sources", None) == core_sources():
 
 # Beam as commands have it.
 own_process()
+import_beam()
 
 # No test loses power; waiting for the disk would be most of the time of many of them.
 os.fsync = lambda descriptor: None
@@ -58,11 +59,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Spare the tests what a process of a command does not have either: searches for cycles among the objects of all
-    imported packages, and waits at the end of each bundle."""
+    imported packages."""
     raise_gc_threshold()
-    import_beam()
-    # Modules of tests may have imported it.
-    tune_beam()
     gc.freeze()
 
 

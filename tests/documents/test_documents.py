@@ -13,6 +13,7 @@ import pytest
 
 from tests.commands.test_verify import rewrite
 from tests.dumps import export, item, json_dump, page
+from tests.engines import THREADS
 from tests.stand_in import Item, digests, read_rows, write_entities
 from wikianchor.pipelines.documents import graph
 from wikianchor.pipelines.documents.options import DocumentsOptions
@@ -65,7 +66,7 @@ def test_pages_and_links_get_their_items(tmp_path: Path, wikianchor: Callable[..
     assert ended.status == 0, ended
     assert "with_item 4" in wikianchor("report", tmp_path / "out").output
     again = DocumentsOptions(sentences=config.sentences, entities=str(entities), output=f"{tmp_path}/two")
-    assert digests(graph.run(again, ["--workers=2"])) == digests(manifest)
+    assert digests(graph.run(again, [*THREADS])) == digests(manifest)
 
 
 NEWS = [

@@ -396,6 +396,13 @@ def long_dump(folder: Path, long_export: bytes) -> Path:
     return folder
 
 
+@pytest.fixture
+def temporary(tmp_path: Path) -> Path:
+    """A directory for the temporary files of a command, of which none may be left."""
+    (tmp_path / "temporary").mkdir()
+    return tmp_path / "temporary"
+
+
 def said(errors: str) -> list[str]:
     """Return the lines of a command but those of its progress, to which a slow machine comes."""
     return [line for line in errors.splitlines() if not re.match(r"\d\d:\d\d:\d\d sentences ", line)]
@@ -410,8 +417,8 @@ def said(errors: str) -> list[str]:
         ("processes", signal.SIGTERM),
     ],
 )
-def test_an_interrupt_ends_a_run_at_once(workers: str, number: int, long_dump: Path) -> None:
-    process = start(*SENTENCES, *WORKERS[workers])
+def test_an_interrupt_ends_a_run_at_once(workers: str, number: int, long_dump: Path, temporary: Path) -> None:
+    process = start(*SENTENCES, *WORKERS[workers], TMPDIR=str(temporary))
     wait_for(lambda: list(long_dump.glob("out/_unfinished/*")), process)
     process.send_signal(number)
     sent = time.monotonic()
@@ -420,6 +427,7 @@ def test_an_interrupt_ends_a_run_at_once(workers: str, number: int, long_dump: P
     assert process.returncode == 130
     assert said(errors) == [INTERRUPTED]
     assert read_manifest("out") is None
+    assert list(temporary.iterdir()) == []
     if workers == "one":
         # Only the records of steps that are finished stay for the next run.
         assert {name.split("/")[0] for name in content(long_dump / "out")} <= {"_unfinished"}
@@ -592,12 +600,13 @@ time.sleep(4)
     assert process.returncode == 0
 
 
-def test_worker_processes_end_with_a_killed_launcher(long_dump: Path) -> None:
-    process = start(*SENTENCES, *WORKERS["processes"])
+def test_worker_processes_end_with_a_killed_launcher(long_dump: Path, temporary: Path) -> None:
+    process = start(*SENTENCES, *WORKERS["processes"], TMPDIR=str(temporary))
     wait_for(lambda: list(long_dump.glob("out/_unfinished/*")), process)
     process.kill()
     # stderr is theirs too: it ends when the last of them has ended.
     assert said(process.communicate(timeout=10)[1]) == []
+    assert list(temporary.iterdir()) == []
 
 
 def test_threads_write_the_same(folder: Path, wikianchor: Callable) -> None:

@@ -95,7 +95,7 @@ def test_memory_where_proc_does_not_tell_it(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_plan_is_for_the_workers_that_are_started(
     tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    flags = ("build", f"--dumps={DEMO}", f"--output={tmp_path}", "--wikis=dewiki,jawiki", "--min_links=2")
+    flags = ("build", f"--dumps={DEMO}", f"--output={tmp_path}", "--wikis=jawiki", "--min_links=2")
     assert re.search(r"all of it: about \d+ s with 1 worker, see --workers", wikianchor(*flags, "--dry_run").output)
     assert "with 3 workers" in wikianchor(*flags, "--dry_run", "--workers=3").output
     # So little that for Python the sentences of a sample are worth two workers.
@@ -109,7 +109,7 @@ def test_the_plan_is_for_the_workers_that_are_started(
     ended = wikianchor(*flags, "--engine=python")
     assert ended.status == 0, ended.said
     assert "with 1 to 2 workers" in ended.output
-    assert started == [2, 2, 2]
+    assert started == [2, 2]
 
 
 def test_a_stage_tells_how_many_it_starts(tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,11 +21,14 @@ from wikianchor.pipelines.engine.local_workers import LocalWorkers, Worker
 from wikianchor.pipelines.engine.on_demand import OnDemandBundles
 
 FILES, PAGES = 8, 40
+STRICT = ("--negatives=3", "--max_per_entity=300", "--sample=5000", "--sample_per_wiki", "--floor=wiki")
+STRICT += ("--split=0.25,0.25", "--max_near_duplicates=100")
 STAGES = {
-    "sentences": ("--dumps={0}/enwiki-*", "--engine=python"),
+    "sentences": ("--dumps={0}/enwiki-*", "--engine=python", "--documents"),
     "templates": ("--dumps={0}/enwiki-*",),
     "entities": ("--wikidata={0}/wikidata-*", "--wikis=enwiki"),
-    "pairs": ("--sentences={0}/sentences", "--entities={0}/entities", "--min_links=2"),
+    "pairs": ("--sentences={0}/sentences", "--entities={0}/entities", "--min_links=2", *STRICT),
+    "documents": ("--sentences={0}/sentences", "--entities={0}/entities"),
     "mentions": ("--sentences={0}/sentences", "--entities={0}/entities"),
     "interlanguage": ("--sentences={0}/sentences", "--entities={0}/entities"),
     "export": ("--pairs={0}/pairs", "--entities={0}/entities", "--negatives=1"),
@@ -112,7 +115,9 @@ def test_every_named_worker_works_in_corpus(
     for file in range(FILES):
         lines = [f"{file}階の{number}番目の患者は発熱と頭痛を訴えて外来を受診した。" for number in range(200)]
         (tmp_path / f"ja-{file}.txt").write_text("\n".join(lines))
-    check("corpus", ("--input={0}/ja-*.txt", "--parser=sudachi", "--near=1"), tmp_path, wikianchor, shares)
+    check(
+        "corpus", ("--input={0}/ja-*.txt", "--parser=sudachi", "--near=1", "--sample=900"), tmp_path, wikianchor, shares
+    )
 
 
 @pytest.mark.nightly

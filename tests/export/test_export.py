@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Ended
+from tests.engines import THREADS
 from tests.planted import WAYS, planted
 from tests.stand_in import Item, Page, digests, read_rows, run_pairs, small_wiki, write_entities, write_sentences
 from wikianchor.io.errors import InputError, UsageError
@@ -249,8 +250,7 @@ def test_the_bytes_are_the_same_in_every_running_mode(
 ) -> None:
     expected = digests(default[1])
     assert len(expected["export"]) > 1
-    workers = ("--workers=2",)
-    assert digests(run(inputs, tmp_path / "two", workers)) == expected
+    assert digests(run(inputs, tmp_path / "threads", THREADS)) == expected
     assert digests(run(inputs, tmp_path / "beam", ("--shuffle=beam",))) == expected
     # Nor do they depend on what memory holds at a time.
     monkeypatch.setattr(text_index, "ENTITIES_AT_ONCE", 3)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Ended
+from tests.engines import THREADS
 from tests.stand_in import Item, Page, read_rows, run_pairs, write_entities, write_sentences
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.pipelines.commands.verify.exported import Origins, PageTexts, Text, compare_texts, sources_of
@@ -201,9 +202,9 @@ def test_what_leads_are_read_from(build: Path, tmp_path: Path) -> None:
         export(alone, tmp_path / "no", **both)
 
 
-def test_the_bytes_do_not_depend_on_workers(build: Path, tmp_path: Path, wikianchor: Callable[..., Ended]) -> None:
+def test_the_bytes_do_not_depend_on_bundles(build: Path, tmp_path: Path, wikianchor: Callable[..., Ended]) -> None:
     rows = export(build, tmp_path / "one")
-    ended = wikianchor("export", f"--pairs={build}/pairs", f"--output={tmp_path}/two", "--workers=2")
+    ended = wikianchor("export", f"--pairs={build}/pairs", f"--output={tmp_path}/two", *THREADS)
     assert (ended.status, ended.said) == (0, [])
     assert [row for row, _ in rows] == read_rows(tmp_path / "two", "export")
     manifests = [json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("one", "two")]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Ended
+from tests.engines import THREADS
 from tests.stand_in import Item, Page, digests, read_rows, write_entities, write_sentences
 from wikianchor.pipelines.interlanguage import graph as interlanguage
 from wikianchor.pipelines.interlanguage.options import InterlanguageOptions
@@ -41,8 +42,7 @@ def test_pages_redirects_and_what_was_not_seen(tmp_path: Path, wikianchor: Calla
         wikianchor("report", f"{tmp_path}/out").output.splitlines()[-1] == "  enwiki: not_seen 2, pages 2, redirects 1"
     )
     assert "- cc0-1.0" in (tmp_path / "out" / "README.md").read_text()
-    workers = ["--workers=2"]
-    again = interlanguage.run(options(entities, tmp_path / "two", sentences), workers)
+    again = interlanguage.run(options(entities, tmp_path / "two", sentences), [*THREADS])
     assert digests(again) == digests(manifest)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from tests.engines import THREADS
 from wikianchor.pipelines.arrays.hashing import mix
 from wikianchor.pipelines.japanese.choices import SPAN_RULES
 from wikianchor.schemas import corpus
@@ -146,12 +147,12 @@ def test_a_file_cut_into_ranges_is_the_same_file(tmp_path: Path) -> None:
         assert not problems
 
 
-def test_the_result_does_not_depend_on_workers_and_a_sample_is_seeded(
+def test_the_result_does_not_depend_on_bundles_and_a_sample_is_seeded(
     tmp_path: Path, wikianchor: Callable[..., Any]
 ) -> None:
     (tmp_path / "in.txt").write_text("".join(f"{number}番目の患者は発熱と頭痛を訴えた。\n" for number in range(2500)))
     digests = []
-    for name, more in (("one", []), ("two", ["--workers=2"])):
+    for name, more in (("one", []), ("two", THREADS)):
         command = [
             "corpus",
             f"--input={tmp_path}/in.txt",

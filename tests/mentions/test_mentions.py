@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Ended
+from tests.engines import THREADS
 from tests.stand_in import (
     Item,
     Page,
@@ -225,8 +226,7 @@ def test_a_wiki_of_many_ranges_and_shards(tmp_path: Path) -> None:
         assert row["name_links"] == links[row["key"]]
         if " " not in row["key"]:
             assert row["occurrences"] == words[row["key"]]
-    workers = ("--workers=2",)
-    assert digests(run(sentences, entities, tmp_path / "two", workers)) == digests(manifest)
+    assert digests(run(sentences, entities, tmp_path / "threads", THREADS)) == digests(manifest)
     by_beam = run(sentences, entities, tmp_path / "beam", ("--shuffle=beam",), rows_per_shard=100)
     assert digests(by_beam) == digests(many)
 

@@ -115,10 +115,13 @@ def test_no_type_is_in_two_groups() -> None:
 # --- negatives that the page names ------------------------------------------------------------------------------------
 
 
-def drawn(tmp_path: Path, text: str, **choices: Any) -> set[int]:
-    """Return the negatives of many rows of a page with a text; all cities but its own are 2 to 5."""
+def drawn(tmp_path: Path, *texts: str, **choices: Any) -> list[set[int]]:
+    """Return the negatives of many rows of a page with each text; all cities but its own are 2 to 5."""
     pages = [
-        Page("P", [f"Number {'ab'[number % 2]}{'x' * number} is in [[Rome]]." for number in range(40)] + [text]),
+        *(
+            Page(f"P{page}", [*(_in_rome(page, number) for number in range(40)), text])
+            for page, text in enumerate(texts)
+        ),
         *(Page(f"On {title}", [f"It is about [[{title}]]."]) for title in ("Oslo", "New Delhi", "Łódź", "Bern")),
         *map(Page, ("Rome", "Oslo", "New Delhi", "Łódź", "Bern")),
         Page("Christiania", redirect="Oslo"),
@@ -131,31 +134,36 @@ def drawn(tmp_path: Path, text: str, **choices: Any) -> set[int]:
         Item(5, [CITY], {"enwiki": "Bern"}, labels={"en": "City of Bern"}),
     ]
     _, rows = written(tmp_path, pages, items, **choices)
-    return {qid for row in rows if row["title"] == "P" for qid in row["hard_negative_qids"]}
+    return [
+        {qid for row in rows if row["title"] == f"P{number}" for qid in row["hard_negative_qids"]}
+        for number in range(len(texts))
+    ]
 
 
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("Nothing else.", {2, 3, 4, 5}),
-        ("It is larger than Oslo.", {3, 4, 5}),
-        ("Its sister is OSLO", {3, 4, 5}),
-        ("In Christiania, too.", {3, 4, 5}),
-        ("See «New Delhi».", {2, 4, 5}),
-        ("New in Delhi, and Osloers.", {2, 3, 4, 5}),
-        ("It is the city of Bern.", {2, 3, 4}),
-        ("From łódź on.", {2, 3, 5}),
+def _in_rome(page: int, number: int) -> str:
+    return f"Number {'ab'[number % 2]}{'x' * number} of {'c' * page}d is in [[Rome]]."
+
+
+def test_negatives_that_the_page_names_are_not_drawn(tmp_path: Path) -> None:
+    left = {
+        "Nothing else.": {2, 3, 4, 5},
+        "It is larger than Oslo.": {3, 4, 5},
+        "Its sister is OSLO": {3, 4, 5},
+        "In Christiania, too.": {3, 4, 5},
+        "See «New Delhi».": {2, 4, 5},
+        "New in Delhi, and Osloers.": {2, 3, 4, 5},
+        "It is the city of Bern.": {2, 3, 4},
+        "From łódź on.": {2, 3, 5},
         # German labels are no names in English.
-        ("Neu-Delhi.", {2, 3, 4, 5}),
-    ],
-)
-def test_negatives_that_the_page_names_are_not_drawn(tmp_path: Path, text: str, left: set[int]) -> None:
-    assert drawn(tmp_path / "on", text) == left
-    assert drawn(tmp_path / "off", text, named_negatives=True) == {2, 3, 4, 5}
+        "Neu-Delhi.": {2, 3, 4, 5},
+    }
+    on, off = (drawn(tmp_path / name, *left, named_negatives=name == "off") for name in ("on", "off"))
+    assert dict(zip(left, on, strict=True)) == left
+    assert off == [{2, 3, 4, 5}] * len(left)
 
 
 def test_rows_of_a_page_keep_their_number_of_negatives(tmp_path: Path) -> None:
-    assert drawn(tmp_path, "Oslo and New Delhi.", negatives=2) == {4, 5}
+    assert drawn(tmp_path, "Oslo and New Delhi.", negatives=2) == [{4, 5}]
 
 
 def test_names_of_mentions_count_where_they_are_given(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.engines import THREADS
 from tests.stand_in import (
     Item,
     Page,
@@ -134,7 +135,7 @@ def test_verify_finds_an_entity_in_two_splits(
 
 
 MODES = {
-    "processes": ["--workers=2"],
+    "threads, bundles repeated": THREADS,
     "rows through Beam": ["--shuffle=beam"],
 }
 
