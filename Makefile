@@ -16,8 +16,7 @@ test: $(VENV)/.dev
 	$(MAKE) --jobs=2 --no-print-directory lint types pytest
 
 # The compiled core, which `wikianchor` takes where it is installed. Needs cargo.
-core: $(VENV)/.data
-	$(PIP) ./core
+core: $(VENV)/.core
 
 # Both engines on all dumps at hand and on a million random pages, 600,000 of them with tables of templates, and the
 # tests of the crate.
@@ -26,10 +25,15 @@ core-test: core
 	$(BIN)/python -m tests.both_engines --cases=1000000
 
 # The tests start hundreds of processes: what is compiled is kept for the next, even where the surroundings say no. One
-# worker more than the two cores that CI has, since many tests wait.
+# process more than the two cores that CI has, since many tests wait. The tests of models are in a process of their own,
+# since each process that has some imports torch and what it needs, for ten seconds.
+MODELS := $(addprefix tests/,api commands/test_release.py export japanese mteb score trainer test_benchmark_gpu.py \
+	test_plots.py)
 pytest: export PYTHONDONTWRITEBYTECODE =
 pytest: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 3 --dist=worksteal
+	$(BIN)/python -m pytest $(MODELS) & models=$$!; \
+	$(BIN)/python -m pytest -n 2 --dist=worksteal $(MODELS:%=--ignore=%); data=$$?; \
+	wait $$models && exit $$data
 
 # The wheel, the demo and the fast tests of the pipelines on every CPython of this machine.
 pythons:
@@ -98,6 +102,11 @@ $(VENV)/.data: pyproject.toml setup.py
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.data
 	$(PIP) -e '.[dev,docs,train,eval,ja,t5,hub,hub-dev,figures]'
+	touch $@
+
+# Built again only when its sources have changed, and by cargo only what those change (core/target).
+$(VENV)/.core: $(VENV)/.data $(shell find core/Cargo.* core/pyproject.toml core/engine core/python -type f)
+	$(PIP) ./core
 	touch $@
 
 # The site of docs/, into out/site; a link that leads nowhere is an error. Its page "Try it" needs npm.
