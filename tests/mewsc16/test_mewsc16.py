@@ -19,7 +19,7 @@ from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.mewsc16.faults import FaultFinder
 from wikianchor.schemas.mewsc16 import ROUTES, SCHEMA, TOPICS
 
-PAGES = 120
+PAGES = 60
 Command = Callable[..., Ended]
 
 
@@ -39,7 +39,12 @@ def ledger_of(directory: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def wikis() -> list[news.News]:
-    return [news.make_news(language, PAGES, news.WITH_BELOW) for language in news.languages()]
+    made = [news.make_news(language, PAGES, news.WITH_BELOW) for language in news.languages()]
+    # So few pages of each have every fate several times.
+    fates = Counter((page.fate, page.route) for wiki in made for page in wiki.pages)
+    assert len(fates) == 12
+    assert min(fates.values()) > 10
+    return made
 
 
 @pytest.fixture(scope="module")
