@@ -100,7 +100,8 @@ def test_categories_come_once_each_in_order() -> None:
     assert (document.categories, document.text) == (["B", "F"], "")
 
 
-@settings(max_examples=500)
+# Fewer with the profile of `make quick`.
+@settings(max_examples=5 * settings().max_examples)
 @given(st.lists(PIECES, max_size=14).map("".join))
 def test_sentences_follow_from_the_document(text: str) -> None:
     text = text.translate({code: None for code in range(32) if chr(code) not in "\t\n"})

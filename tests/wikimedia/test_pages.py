@@ -26,7 +26,7 @@ def chunked(data: bytes, cuts: list[int], owned_from: int, owned_to: int) -> Ite
         yield Chunk(data[first:last], first, first < owned_to, True)
 
 
-@settings(max_examples=150)
+@settings(max_examples=settings().max_examples * 3 // 2)
 @given(
     cuts=st.lists(st.integers(0, len(DUMP)), max_size=30),
     bounds=st.lists(st.integers(0, len(DUMP)), max_size=6),
@@ -139,7 +139,7 @@ def test_unescape_undoes_escape(text: str) -> None:
     assert unescape(escape(text, {'"': "&quot;", "'": "&apos;"})) == text
 
 
-@settings(max_examples=150)
+@settings(max_examples=settings().max_examples * 3 // 2)
 @given(st.data())
 def test_damage_anywhere_gives_pages_or_an_input_error(data: st.DataObject) -> None:
     broken = bytearray(DUMP)
