@@ -69,6 +69,7 @@ def test_a_sound_build(built: Path, wikianchor: Run) -> None:
     assert ended.status == 0, ended.output
     assert "FAIL" not in ended.output
     assert ended.output.count("rows derived again") == 5
+    assert re.search(r"ok  pages of negatives compared with entities and sentences: [\d,]+ rows", ended.output)
     assert "not looked at" not in ended.output
     # 79 entities of pairs are checked by their rows; all others are derived again.
     assert "rows derived again: 605" in ended.output

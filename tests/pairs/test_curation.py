@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 from tests.stand_in import Item, Page, read_rows, run_pairs, work_of, write_entities, write_sentences
 from wikianchor.io.errors import UsageError
 from wikianchor.pipelines.arrays.tables import open_tables, save_tables
+from wikianchor.pipelines.commands.verify.negative_pages import compare_pages, need_pages
+from wikianchor.pipelines.dataset.manifest import read_manifest
+from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.mentions import graph as mentions
 from wikianchor.pipelines.mentions.options import MentionsOptions
 from wikianchor.pipelines.pairs import graph as pairs
@@ -313,6 +316,49 @@ def test_a_page_that_lacks_negatives_takes_those_of_all_wikis(tmp_path: Path) ->
     of_en = negatives_by_entity(tmp_path, "enwiki", negatives=3)
     assert of_en[4] == {1, 2, 3}
     assert of_en[1] == {2, 3, 4, 5, 6, 7, 8}
+
+
+def test_verify_finds_negatives_without_a_page(tmp_path: Path) -> None:
+    """Twenty cities have a page in enwiki, and twenty in jawiki; a page links to all but a few, or names them."""
+    cities = {"enwiki": range(1, 21), "jawiki": range(21, 41)}
+    names = {number: f"{chr(96 + (number - 1) // 26 + 1)}{chr(97 + (number - 1) % 26)}qz" for number in range(1, 41)}
+    linking, naming = (" ".join(form.format(names[number]) for number in range(2, 16)) for form in ("[[{}]]", "{}"))
+    pages = [
+        Page("P", ["It is in [[aaqz]]."]),
+        Page("L", [f"From [[aaqz]] to {linking}."]),
+        Page("N", [f"[[aaqz]] {naming}."]),
+    ]
+    sentences = [
+        write_sentences(
+            tmp_path / wiki,
+            wiki,
+            [
+                *(pages if wiki == "enwiki" else ()),
+                *(Page(names[n], ["It is a place."]) for n in numbers),
+                *(Page(f"On {n}", [f"Of [[{names[n]}]]."]) for n in numbers),
+            ],
+        )
+        for wiki, numbers in cities.items()
+    ]
+    items = [Item(n, [CITY], {wiki: names[n]}) for wiki, numbers in cities.items() for n in numbers]
+    entities = write_entities(tmp_path / "e", list(cities), items)
+    of_all = run_pairs(sentences, entities, tmp_path / "all", min_links=0, negatives=3, pageless_negatives=True)
+    of_wiki = run_pairs(sentences, entities, tmp_path / "wiki", min_links=0, negatives=3)
+    opened = {
+        name: [Dataset(str(path), read_manifest(str(path)) or {}) for path in paths]
+        for name, paths in (("sentences", sentences), ("entities", [entities]))
+    }
+    assert [need_pages(Dataset("", manifest)) for manifest in (of_all, of_wiki)] == [False, True]
+    checked = [
+        compare_pages(Dataset(str(tmp_path / name), manifest), opened, 100, 0)
+        for name, manifest in (("all", of_all), ("wiki", of_wiki))
+    ]
+    assert checked[1] == (len(read_rows(tmp_path / "wiki", "pairs")), [])
+    # Of the page that links to most of them, or names them, too few are left to say so.
+    wrong = {problem.partition(": ")[0] for problem in checked[0][1]}
+    assert "enwiki page 1 (P)" in wrong
+    assert not {"enwiki page 2 (L)", "enwiki page 3 (N)"} & wrong
+    assert "19 others of Q515 have one" in checked[0][1][0]
 
 
 # --- texts that are everywhere ----------------------------------------------------------------------------------------

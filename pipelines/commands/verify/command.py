@@ -15,6 +15,7 @@ from wikianchor.io.storage import sha1
 from wikianchor.pipelines.commands.verify.derive_again import DERIVED, Again, Sources
 from wikianchor.pipelines.commands.verify.exported import compare_texts, sources_of
 from wikianchor.pipelines.commands.verify.ledger import check_ledger
+from wikianchor.pipelines.commands.verify.negative_pages import compare_pages, need_pages
 from wikianchor.pipelines.commands.verify.options import VerifyOptions
 from wikianchor.pipelines.commands.verify.rows import Tally, check_rows, check_schema, schema_of
 from wikianchor.pipelines.dataset.changes import RULES, difference, rules_of
@@ -60,8 +61,9 @@ def _verify(config: VerifyOptions, dumps: Sequence[str]) -> None:
                 print(f"  --  accepted, and its rows not derived again: {problem}")
                 continue
             failed += _print_check("made by the rules of this program", [f"{problem}: build it again, or --keep_older"])
-        if dataset.name == "export" and not failed:
-            failed += _compare_texts(dataset, config, datasets)
+        is_compared = dataset.name == "export" or (dataset.name == "pairs" and need_pages(dataset))
+        if is_compared and not failed:
+            failed += _compare(dataset, config, datasets)
         if config.against is not None and not failed:
             has_failed, rows = _derive_again(dataset, config, dumps, datasets)
             failed += has_failed
@@ -128,14 +130,16 @@ def _changed_inputs(dataset: Dataset, datasets: Sequence[Dataset]) -> Iterator[s
             yield f"{candidates[0].directory} has changed since: run the same build again"
 
 
-def _compare_texts(dataset: Dataset, config: VerifyOptions, datasets: Sequence[Dataset]) -> bool:
-    """Compare texts of `export` with the datasets that they were taken from; return whether that failed."""
+def _compare(dataset: Dataset, config: VerifyOptions, datasets: Sequence[Dataset]) -> bool:
+    """Compare texts of `export`, or the negatives of `pairs`, with the datasets that they were taken from; return
+    whether that failed."""
+    subject, compare = ("texts", compare_texts) if dataset.name == "export" else ("pages of negatives", compare_pages)
     sources = sources_of(dataset, datasets)
     if isinstance(sources, str):
-        print(f"  --  texts not compared with their sources: its dataset of {sources} is not in {config.directory}")
+        print(f"  --  {subject} not compared with their sources: its dataset of {sources} is not in {config.directory}")
         return False
-    compared, problems = compare_texts(dataset, sources, config.rows, config.seed)
-    return _print_check(f"texts compared with {' and '.join(sorted(sources))}: {compared:,} rows", problems)
+    compared, problems = compare(dataset, sources, config.rows, config.seed)
+    return _print_check(f"{subject} compared with {' and '.join(sorted(sources))}: {compared:,} rows", problems)
 
 
 def _derive_again(

@@ -12,9 +12,9 @@ DESCRIPTION = """\
 Check datasets of wikianchor: the manifest lists every file with its sha256, columns and rows match the schema, links
 lie inside their text, and the ledger adds up and agrees with the rows. With --against, random rows of sentences,
 entities and pairs are derived again from the dumps and compared; `wikianchor rebuild` makes all rows of a dataset
-again. Texts of export are compared with the pairs and entities that they were taken from, if these are in the same
-directory. A dataset that other rules made than those of this program fails, and its rows are not derived again. Exit
-status 0: every check passed. 1: a check failed.
+again. Texts of export are compared with the pairs and entities that they were taken from, and hard negatives of pairs
+with the pages of their wiki, if these are in the same directory. A dataset that other rules made than those of this
+program fails, and its rows are not derived again. Exit status 0: every check passed. 1: a check failed.
 """
 
 
