@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from wikianchor.pipelines.cli.commands import COMMANDS, command_parser
-from wikianchor.pipelines.engine import machine
+from wikianchor.pipelines.engine import machine, progress
 from wikianchor.pipelines.engine.local_workers import LocalWorkers
 from wikianchor.pipelines.engine.machine import Load, default_workers, most_workers
 
@@ -115,6 +115,8 @@ def test_the_plan_is_for_the_workers_that_are_started(
 def test_a_stage_tells_how_many_it_starts(tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "WORKER_SECONDS", 0.004)
     monkeypatch.setattr(machine, "cores", lambda: 2)
+    # On a busy machine the stage would also log how far it is.
+    monkeypatch.setattr(progress, "LOG_SECONDS", float("inf"))
     ended = wikianchor("sentences", f"--dumps={JAPANESE}", f"--output={tmp_path}", "--engine=python")
     assert [line.partition(" ")[2] for line in ended.progress] == [f"{tmp_path}: 2 worker processes, see --workers"]
 
