@@ -140,6 +140,24 @@ def test_what_is_no_manifest_of_ours_is_named(tmp_path: Path, text: bytes) -> No
     assert (tmp_path / MANIFEST).read_bytes() == text
 
 
+@pytest.mark.parametrize(
+    ("configs", "problem"),
+    [
+        ({"a": []}, "the config 'a' has no rows or no shards"),
+        ({"a": {"shards": [], "rows": "1"}}, "the config 'a' has no rows or no shards"),
+        ({"a": {"shards": [{"path": "../x"}], "rows": 1}}, "'a' has a wrong entry for a shard: {'path': '../x'}"),
+        ({"a": {"shards": [7], "rows": 7}}, "'a' has a wrong entry for a shard: 7"),
+        ({"a": {"shards": [], "rows": 1}}, "the rows of the shards of 'a' do not add up to 1"),
+    ],
+)
+def test_a_manifest_of_another_shape_is_described(configs: dict[str, Any], problem: str) -> None:
+    head = {"inputs": [], "options": {}, "ledger": {}, "schema_version": "1.0"}
+    assert [*manifest.manifest_problems({**head, "configs": configs})] == [f"manifest.json: {problem}"]
+    assert [*manifest.manifest_problems({**head, "ledger": [], "configs": {}})] == [
+        "manifest.json: 'ledger' is missing"
+    ]
+
+
 def test_no_manifest_where_there_is_none(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x")
     for folder in (tmp_path, tmp_path / "none", tmp_path / "file", tmp_path / "file" / "below"):

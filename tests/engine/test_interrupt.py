@@ -69,6 +69,29 @@ def test_an_interrupted_job_is_cancelled_once_and_beams_handler_comes_after_it(w
     assert signal.getsignal(signal.SIGINT) is handler
 
 
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_a_job_is_cancelled_where_beam_handles_no_signal(
+    is_watched: bool, watcher: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With our handler of the command, or in a program that has none of ours."""
+    calls: list[str] = []
+    if is_watched:
+        signal.signal(signal.SIGINT, watcher.handle)
+    else:
+        monkeypatch.setattr(interrupt, "_watcher", None)
+    before = signal.getsignal(signal.SIGINT)
+
+    def run() -> None:
+        with interrupt.cancelling(lambda: calls.append("cancel")):
+            assert signal.getsignal(signal.SIGINT) == before
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert calls == ["cancel"]
+    assert signal.getsignal(signal.SIGINT) == before
+
+
 def test_a_job_that_ends_is_not_cancelled(watcher: Any) -> None:
     calls: list[str] = []
     signal.signal(signal.SIGINT, signal.SIG_IGN)
