@@ -9,7 +9,7 @@ import pyarrow as pa
 from wikianchor.schemas.fields import field, list_of, schema, strings
 from wikianchor.schemas.sentences import SCHEMA as SENTENCES
 
-VERSION = "1.0"
+VERSION = "2.0"
 
 SECTION = pa.struct(
     [
@@ -35,6 +35,11 @@ BLOCK = pa.struct(
             "section",
             pa.int32(),
             "Index in `sections`, from 0; -1 before the first heading, and for cells and captions.",
+        ),
+        field(
+            "depth",
+            pa.int32(),
+            "Depth of a list item: the number of its marks in the wikitext, 2 for **; 1 for <li>. 0 of other blocks.",
         ),
     ]
 )

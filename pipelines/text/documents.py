@@ -10,7 +10,7 @@ from typing import NamedTuple
 from wikianchor.pipelines.text.prose import Sentence, aside_fragments
 from wikianchor.pipelines.text.writing import MISSING
 from wikianchor.pipelines.wikimedia.wikitext import Aside, Extract, Links, Structure
-from wikianchor.pipelines.wikimedia.wikitext.breaks import Break
+from wikianchor.pipelines.wikimedia.wikitext.breaks import NOT_ITEM, Break
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED
 
 PARAGRAPH, QUOTATION = "paragraph", "quotation"
@@ -47,12 +47,14 @@ class Section(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A block of text: its kind, its offsets, and the index of its section, NONE before the first."""
+    """A block of text: its kind, its offsets, the index of its section, NONE before the first, and the depth of a list
+    item, 0 of other blocks."""
 
     kind: str
     start: int
     end: int
-    section: int
+    section: int = NONE
+    depth: int = 0
 
 
 class DocumentLink(NamedTuple):
@@ -144,7 +146,7 @@ def _add_aside(aside: Aside, wiki: str, lines: _Lines) -> Iterator[DocumentLink]
 class _Lines:
     """The lines of a document, from those of an extract without their marks and without empty ones."""
 
-    def __init__(self, breaks: Sequence[tuple[int, Break]]) -> None:
+    def __init__(self, breaks: Sequence[tuple[int, int]]) -> None:
         self.texts: list[str] = []
         self.blocks: list[Block] = []
         self._sections: list[Section] = []
@@ -161,21 +163,28 @@ class _Lines:
         self._number = self._offset = self._quotations = 0
         # Whether the next line goes on the last block, if it is of its kind.
         self._goes_on = False
-        # Whether the line of wikitext has a break that is not soft, and whether it is a list item.
-        self._in_block = self._in_item = False
+        # Whether the line of wikitext has a break that is not soft, and its depth if it is a list item.
+        self._in_block, self._depth = False, 0
+        # The number of lines of the last block, if it shows nothing but marks of missing words.
+        self._blank_lines = 0
 
     def _holds_block(self) -> bool:
         """Return whether the line of wikitext that begins here has a break that is not soft."""
         number = self._number
-        while (kind := self._breaks.get(number)) is not None:
+        while (kind := self._break(number)) is not None:
             if kind != Break.SOFT:
                 return True
             number += 1
         return False
 
+    def _break(self, number: int) -> int | None:
+        """Return what a line feed does, None for one of the wikitext."""
+        kind = self._breaks.get(number)
+        return kind if kind is not None and kind <= NOT_ITEM else None
+
     def add(self, line: str) -> None:
         """Add the next line of the extract."""
-        before, after = self._breaks.get(self._number - 1), self._breaks.get(self._number)
+        before, after = self._break(self._number - 1), self._break(self._number)
         text = line.lstrip(LINE_MARKS + " ")
         start = self._offset + len(line) - len(text)
         text = text.rstrip(" ")
@@ -183,44 +192,62 @@ class _Lines:
             self._quotations += 1
         elif before == Break.UNQUOTE:
             self._quotations -= 1
-            self._in_item = False
+            self._depth = 0
         if before is None:
             # A line of wikitext. In MediaWiki one with block tags or images is in a paragraph with no other.
             was_block, self._in_block = self._in_block, self._holds_block()
-            self._in_item = line.startswith(LIST)
+            depth = self._breaks.get(self._number - 1, NOT_ITEM + 1) - NOT_ITEM
+            self._depth = depth if line.startswith(LIST) else 0
             if was_block or self._in_block or (not text and after is None):
                 self._goes_on = False
         elif before != Break.SOFT:
             self._goes_on = False
         if text:
+            self._add_text(line, text, before)
             self._starts.append(start)
-            self._shifts.append(self.length - start)
-            self._add_text(line[0], text.replace(GAP, MISSING), len(line) - len(line.lstrip(HEADING)), before)
+            self._shifts.append(self.length - len(text) - 1 - start)
         self._number += 1
         self._offset += len(line) + 1
 
-    def _add_text(self, mark: str, text: str, level: int, before: Break | None) -> None:
-        # What stands behind a tag in a list item is in it too.
-        plain = QUOTATION if self._quotations > 0 else _KINDS[LIST] if self._in_item else PARAGRAPH
-        kind = _KINDS.get(mark, plain)
+    def _add_text(self, line: str, text: str, before: int | None) -> None:
+        # What stands behind a tag in a list item is in it too; <li> begins one of depth 1.
+        depth = 1 if line[0] == LIST and before is not None else self._depth
+        plain = QUOTATION if self._quotations > 0 else _KINDS[LIST] if self._depth else PARAGRAPH
+        kind = _KINDS.get(line[0], plain)
+        is_blank = not text.strip(GAP + " ")
+        text = text.replace(GAP, MISSING)
         last = self.blocks[-1] if self.blocks else None
         if self._goes_on and last is not None and (before == Break.SOFT or (kind == last.kind and kind in _LONG)):
             self.blocks[-1] = last._replace(end=self.length + len(text))
             if last.kind == "heading":
                 self._headings[-1].append(text)
             self._append(text)
+            self._blank_lines = self._blank_lines + 1 if self._blank_lines and is_blank else 0
             return
-        if level:
+        self._drop_blank()
+        if level := len(line) - len(line.lstrip(HEADING)):
             self._end_sections(level)
             self._open.append(len(self._sections))
             self._sections.append(Section("", level, self.length, NONE))
             self._headings.append([text])
-        self.add_block(kind, text, len(self._sections) - 1)
+        self._add(Block(kind, self.length, 0, len(self._sections) - 1, depth if kind == "list_item" else 0), text)
         self._goes_on = True
+        # A heading is that of its section, also without words.
+        self._blank_lines = 1 if is_blank and not level else 0
 
-    def add_block(self, kind: str, text: str, section: int = NONE) -> None:
-        """Add a line that is a block."""
-        self.blocks.append(Block(kind, self.length, self.length + len(text), section))
+    def _drop_blank(self) -> None:
+        """Remove the last block if it shows nothing but marks of missing words: no sentence and no link is in it."""
+        if self._blank_lines:
+            del self.texts[-self._blank_lines :]
+            self.length = self.blocks.pop().start
+            self._blank_lines = 0
+
+    def add_block(self, kind: str, text: str) -> None:
+        """Add a line of an aside as a block."""
+        self._add(Block(kind, self.length, 0), text)
+
+    def _add(self, block: Block, text: str) -> None:
+        self.blocks.append(block._replace(end=self.length + len(text)))
         self._append(text)
 
     def _append(self, text: str) -> None:
@@ -235,6 +262,7 @@ class _Lines:
 
     def ended_sections(self) -> list[Section]:
         """Return the sections of the lines that were added."""
+        self._drop_blank()
         self._end_sections(0)
         pairs = zip(self._sections, self._headings, strict=True)
         return [section._replace(title=" ".join(lines)) for section, lines in pairs]

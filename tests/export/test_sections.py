@@ -38,7 +38,8 @@ def document(number: int, title: str) -> dict[str, Any]:
         start, words = len(text), pattern.format(title)
         if kind == "heading":
             sections.append({"title": words, "level": level, "start": start, "end": start})
-        blocks.append({"kind": kind, "start": start, "end": start + len(words), "section": len(sections) - 1})
+        of_block = {"kind": kind, "start": start, "end": start + len(words), "section": len(sections) - 1}
+        blocks.append({**of_block, "depth": int(kind == "list_item")})
         first = start
         while kind != "heading" and first < start + len(words):
             end = words.index(".", first - start) + 1 + start

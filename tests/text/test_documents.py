@@ -13,6 +13,7 @@ from tests.test_fuzz import PIECES
 from wikianchor.pipelines.text.documents import Document, make_document
 from wikianchor.pipelines.text.prose import page_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
+from wikianchor.pipelines.text.writing import MISSING
 from wikianchor.pipelines.wikimedia.site import site_for
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
 
@@ -55,12 +56,39 @@ def blocks(text: str) -> list[tuple[str, str]]:
         ("A [[b|label\nof lines]] c<br>d", [("paragraph", "A label of lines c\nd")]),
         ("[[Category:A|b<br>c]]d<br>e<p>f", [("paragraph", "d\ne"), ("paragraph", "f")]),
         ("a {{x}} b", [("paragraph", "a \ufffc b")]),
+        # A block needs more than missing words; a line of one does not.
+        ("[[a|{{x}}]]\n\nb", [("paragraph", "b")]),
+        ("* {{x}} {{y}}\n* a\n* {{x}}", [("list_item", "a")]),
+        ("a\n'''{{x}}'''\nB", [("paragraph", "a\n\ufffc\nB")]),
+        ("'''{{x}}'''\n'''{{y}}'''\n\na", [("paragraph", "a")]),
+        ("'''{{x}}'''\nA", [("paragraph", "\ufffc\nA")]),
+        ("== {{x}} ==\n* {{y}}\na", [("heading", "\ufffc"), ("paragraph", "a")]),
+        ("* {{x}}\n{|\n| [[c]]\n|}", [("table_cell", "c")]),
         ("{|\n| [[c]] || d\n|}\na", [("paragraph", "a"), ("table_cell", "c")]),
         ("a [[File:b.png|thumb|See [[c]].]]", [("paragraph", "a"), ("caption", "See c.")]),
     ],
 )
 def test_blocks_are_those_that_mediawiki_shows(text: str, expected: list[tuple[str, str]]) -> None:
     assert blocks(text) == expected
+
+
+def test_list_items_have_their_depth() -> None:
+    _, document = read(
+        "a\n* b\n** c<br>d\n*:# e\n; f : g\n:; h : i\n<ul><li>j</li></ul>\n** <div>k</div>\n{|\n|\n* [[l]]\n|}\n== m =="
+    )
+    depths = {document.text[block.start : block.end]: block.depth for block in document.blocks}
+    of_items = {"b": 1, "c\nd": 2, "e": 3, "f": 1, "g": 1, "h": 2, "i": 2, "j": 1, "k": 2}
+    assert depths == of_items | dict.fromkeys("aml", 0)
+
+
+def test_what_follows_a_block_without_words_keeps_its_offsets() -> None:
+    text = "It is.\n* {{x}}\n== A ==\n: {{x}}\n[[Bus]]es run to the town every day.\n* {{x}}"
+    _, document = read(text)
+    assert document.text == "It is.\nA\nBuses run to the town every day."
+    assert [(block.start, block.end) for block in document.blocks] == [(0, 6), (7, 8), (9, 41)]
+    assert [(section.start, section.end) for section in document.sections] == [(7, 41)]
+    assert [(link.start, link.end, link.block) for link in document.links] == [(9, 14, 2)]
+    assert [(span.start, span.end) for span in document.sentences] == [(9, 41)]
 
 
 def test_sections_contain_their_subsections() -> None:
@@ -119,3 +147,6 @@ def test_sentences_follow_from_the_document(text: str) -> None:
             for n in expected
         ]
     assert "\n".join(document.text[block.start : block.end] for block in document.blocks) == document.text
+    words = [document.text[block.start : block.end] for block in document.blocks if block.kind != "heading"]
+    assert all(each.strip(f"{MISSING} \n") for each in words)
+    assert all((block.kind == "list_item") == (block.depth > 0) for block in document.blocks)

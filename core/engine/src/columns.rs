@@ -278,6 +278,16 @@ impl Spans {
     }
 }
 
+/// A block of a document: its kind, its offsets, the index of its section, -1 for none, and the depth of a list item, 0 of
+/// other blocks.
+pub struct Block {
+    pub kind: Name,
+    pub start: usize,
+    pub end: usize,
+    pub section: i32,
+    pub depth: usize,
+}
+
 /// The document of each article: the values of its lists are added first, then the row.
 #[derive(Default)]
 pub struct Documents {
@@ -299,6 +309,7 @@ pub struct Documents {
     pub block_kinds: Strings,
     pub block_spans: Spans,
     pub block_sections: Numbers,
+    pub block_depths: Numbers,
     pub sentences: Lists,
     pub sentence_numbers: Numbers,
     pub sentence_regions: Strings,
@@ -329,10 +340,11 @@ impl Documents {
         self.sections.values += 1;
     }
 
-    pub fn add_block(&mut self, kind: Name, start: usize, end: usize, section: i32) {
-        self.block_kinds.push(kind.text());
-        self.block_spans.push(start, end);
-        self.block_sections.push_signed(section);
+    pub fn add_block(&mut self, block: &Block) {
+        self.block_kinds.push(block.kind.text());
+        self.block_spans.push(block.start, block.end);
+        self.block_sections.push_signed(block.section);
+        self.block_depths.push(block.depth);
         self.blocks.values += 1;
     }
 

@@ -273,6 +273,7 @@ impl PageReader {
                 buffers.strings("blocks.kind", &rows.block_kinds)?;
                 buffers.spans("blocks", &rows.block_spans)?;
                 buffers.numbers("blocks.section", &rows.block_sections)?;
+                buffers.numbers("blocks.depth", &rows.block_depths)?;
                 buffers.numbers("sentences", &rows.sentences.ends)?;
                 buffers.numbers("sentences.sentence_index", &rows.sentence_numbers)?;
                 buffers.strings("sentences.region", &rows.sentence_regions)?;

@@ -190,6 +190,7 @@ def _documents(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Pr
     lists = {name: _Lists(batch[name]) for name in ("sections", "blocks", "sentences", "links")}
     sections, blocks, links = lists["sections"].lengths, lists["blocks"], lists["links"]
     of_pages, of_blocks = _numpy(batch["wiki"])[links.rows], links.field("block")
+    kinds = blocks.field("kind")
     tally["documents",] += batch.num_rows
     tally["sentences", "documents"] += len(lists["sentences"].rows)
     tally["links", "documents"] += int((links.field("wiki") == of_pages).sum())
@@ -215,7 +216,8 @@ def _documents(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Pr
             problems[f"one of its {name} is in no section"] = spans.any(is_outside)
     return problems | {
         "a link is in no block": links.any((of_blocks < 0) | (of_blocks >= blocks.lengths[links.rows])),
-        "the kind of a block is unknown": blocks.any(~np.isin(blocks.field("kind"), choices.BLOCKS)),
+        "the kind of a block is unknown": blocks.any(~np.isin(kinds, choices.BLOCKS)),
+        "a block has the depth of another kind": blocks.any((kinds == "list_item") != (blocks.field("depth") > 0)),
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
 from wikianchor.io.package_data import package_json
-from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK, LIST
 
 
 class Break(IntEnum):
@@ -20,11 +20,12 @@ class Break(IntEnum):
     UNQUOTE = 3
 
 
-Breaks = list[tuple[int, Break]]
-"""For each line feed that replaces a tag or an image, in order: the number of line feeds before it, and its effect."""
+Breaks = list[tuple[int, int]]
+"""For each line feed that replaces a tag or an image, in order: the number of line feeds before it, and its effect.
+Those of the wikitext before list items have `NOT_ITEM` and the depth of the item."""
 
-
-_FEED = re.compile(f"[\n{BREAK}]")
+NOT_ITEM = max(Break)
+_FEED = re.compile(f"{BREAK}|\n({LIST}*)")
 # What the line feeds of some tags do; those of others are hard.
 _LINE_FEEDS: Mapping[str, str] = package_json("pipelines.wikimedia", "tags.json")["line_feeds"]
 
@@ -42,15 +43,19 @@ def break_of(name: str, *, is_closing: bool) -> Break:
     return Break.SOFT if kind == "soft" else Break.HARD
 
 
-def breaks_of_images(text: str) -> Breaks:
+def breaks_of_lines(text: str) -> Breaks:
     """Return the breaks of a text in which BREAK is to become a line feed: images and others that stand beside the text
-    end its paragraph.
+    end its paragraph; and the depths of list items, which have LIST once for each.
 
-    >>> breaks_of_images(f"a\\nb{BREAK}c")
-    [(1, <Break.HARD: 1>)]
+    >>> breaks_of_lines(f"a\\nb{BREAK}c\\n{LIST}{LIST}d")
+    [(1, <Break.HARD: 1>), (2, 5)]
     """
-    marks = enumerate(_FEED.finditer(text)) if BREAK in text else ()
-    return [(number, Break.HARD) for number, mark in marks if mark[0] == BREAK]
+    marks = enumerate(_FEED.finditer(text)) if BREAK in text or LIST in text else ()
+    return [
+        (number, Break.HARD if mark[0] == BREAK else NOT_ITEM + len(mark[1]))
+        for number, mark in marks
+        if mark[0] != "\n"
+    ]
 
 
 def with_inserted(breaks: Breaks, inserted: Breaks) -> Breaks:

@@ -12,7 +12,7 @@ import re
 from io import StringIO
 
 from wikianchor.io.package_data import package_json
-from wikianchor.pipelines.wikimedia.wikitext.breaks import Breaks, breaks_of_images
+from wikianchor.pipelines.wikimedia.wikitext.breaks import Breaks, breaks_of_lines
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK, GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM
 from wikianchor.pipelines.wikimedia.wikitext.quotes import strip_quotes
 from wikianchor.pipelines.wikimedia.wikitext.stretches import pieces_between, stretches
@@ -29,6 +29,7 @@ _TOKEN = re.compile(
 _RULE_EDGES = {"-{": 1, "}-": -1}
 
 _VOID = frozenset(package_json("pipelines.wikimedia", "tags.json")["void"])
+_NESTED = re.compile(f"{LIST}+")
 # First character of a line that continues the line before; removed in this module.
 _JOINED = "\x06"
 _DATA = package_json("pipelines.wikimedia", "characters.json")
@@ -46,15 +47,18 @@ def read_lines(text: str, literal: bool = False, breaks: Breaks | None = None) -
     Args:
         text: wikitext of the page without templates, tables and images.
         literal: as in MediaWiki, treat bullet characters as text, and do not join lines.
-        breaks: if given, the line feeds that replace images are appended.
+        breaks: if given, the line feeds that replace images and those before list items are appended.
     """
     text = "\n".join([_read_stretch(stretch, literal) for stretch in stretches(text)])
     if breaks is not None:
-        breaks += breaks_of_images(text)
+        breaks += breaks_of_lines(text)
+    if LIST + LIST in text:
+        text = _NESTED.sub(LIST, text)
     return text.replace(BREAK, "\n") if BREAK in text else text
 
 
 def _read_stretch(text: str, literal: bool) -> str:
+    """Return marked lines; an item has its placeholder once for each list that it is in."""
     readers = _READERS if literal else _ALL_READERS
     output = StringIO()
     # The line before if it is plain, without changes.
@@ -113,13 +117,14 @@ def _title(line: str) -> str:
 
 def _item(line: str) -> str:
     content = line.lstrip("*#:;")
-    if ":" in content and ";" in line[: len(line) - len(content)]:
-        content = _split_term(content)
-    return LIST + content.lstrip(" \t")
+    marks = LIST * (len(line) - len(content))
+    if ":" in content and ";" in line[: len(marks)]:
+        content = _split_term(content, marks)
+    return marks + content.lstrip(" \t")
 
 
-def _split_term(content: str) -> str:
-    """Split "term : definition" into two lines."""
+def _split_term(content: str, marks: str) -> str:
+    """Split "term : definition" into two lines, of which the second begins with marks."""
     tags = rules = 0
     bold = italic = False
     for token in _TOKEN.finditer(content):
@@ -133,7 +138,7 @@ def _split_term(content: str) -> str:
         elif sign in _RULE_EDGES:
             rules = max(0, rules + _RULE_EDGES[sign])
         elif sign == ":" and not (tags or rules or bold or italic):
-            return f"{content[: token.start()].rstrip()}\n{LIST}{content[token.end() :].lstrip()}"
+            return f"{content[: token.start()].rstrip()}\n{marks}{content[token.end() :].lstrip()}"
     return content
 
 

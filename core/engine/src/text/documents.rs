@@ -3,7 +3,7 @@
 //! "A [[bus]] runs.\n== History ==\n* Old" is the text "A bus runs.\nHistory\nOld" of a paragraph, a heading and a list
 //! item. Offsets come in as bytes and go out as code points.
 
-use crate::columns::Documents;
+use crate::columns::{Block, Documents};
 use crate::page::Page;
 use crate::shared::Name;
 use crate::text::prose::{aside_fragments, line_end, PageText, Sentence, MISSING};
@@ -16,13 +16,6 @@ use std::borrow::Cow;
 
 /// A section: its title, its level, and where it begins and ends.
 type Section = (String, usize, usize, usize);
-
-struct Block {
-    kind: Name,
-    start: usize,
-    end: usize,
-    section: i32,
-}
 
 /// A line of the document: its offset in the extract, in bytes, and in the document.
 struct Line {
@@ -44,14 +37,17 @@ struct Lines {
     quotations: i64,
     /// Whether the next line goes on the last block, if it is of its kind.
     goes_on: bool,
-    /// Whether the line of wikitext has a break that is not soft, and whether it is a list item.
+    /// Whether the line of wikitext has a break that is not soft, and its depth if it is a list item.
     in_block: bool,
-    in_item: bool,
+    depth: usize,
+    /// Bytes of the text before the last block, if that shows nothing but marks of missing words.
+    before_blank: Option<usize>,
 }
 
 impl Lines {
-    /// Add the next line of the extract, which begins at an offset, behind a break and before others.
-    fn add(&mut self, line: &str, offset: usize, before: Option<Break>, after: &[(usize, Break)]) {
+    /// Add the next line of the extract, which begins at an offset, behind a break, or behind a line feed of the wikitext as
+    /// an item of a depth, and before other breaks.
+    fn add(&mut self, line: &str, offset: usize, before: Option<Break>, item: usize, after: &[(usize, Break)]) {
         let text = line.trim_start_matches([HEADING, LIST, PREFORMATTED, ' ']);
         let start = offset + line.len() - text.len();
         let text = text.trim_end_matches(' ');
@@ -59,7 +55,7 @@ impl Lines {
             Some(Break::Quote) => self.quotations += 1,
             Some(Break::Unquote) => {
                 self.quotations -= 1;
-                self.in_item = false;
+                self.depth = 0;
             }
             _ => {}
         }
@@ -67,7 +63,7 @@ impl Lines {
             // A line of wikitext. In MediaWiki one with block tags or images is in a paragraph with no other.
             let was_block = self.in_block;
             self.in_block = after.iter().any(|&(_, kind)| kind != Break::Soft);
-            self.in_item = line.starts_with(LIST);
+            self.depth = if line.starts_with(LIST) { item.max(1) } else { 0 };
             if was_block || self.in_block || (text.is_empty() && after.is_empty()) {
                 self.goes_on = false;
             }
@@ -75,19 +71,22 @@ impl Lines {
             self.goes_on = false;
         }
         if !text.is_empty() {
-            self.lines.push(Line { start, point: self.length });
-            self.add_text(line, &without_gaps(text), before);
+            let point = self.add_text(line, text, before);
+            self.lines.push(Line { start, point });
         }
     }
 
-    fn add_text(&mut self, line: &str, text: &str, before: Option<Break>) {
+    /// Add a line without its marks, and return its offset in the document.
+    fn add_text(&mut self, line: &str, text: &str, before: Option<Break>) -> usize {
+        let is_blank = text.trim_matches([GAP, ' ']).is_empty();
+        let text: &str = &without_gaps(text);
         let kind = match line.chars().next() {
             Some(HEADING) => Name::Heading,
             Some(LIST) => Name::ListItem,
             Some(PREFORMATTED) => Name::Preformatted,
             _ if self.quotations > 0 => Name::Quotation,
             // What stands behind a tag in a list item is in it too.
-            _ if self.in_item => Name::ListItem,
+            _ if self.depth > 0 => Name::ListItem,
             _ => Name::Paragraph,
         };
         let points = length(text);
@@ -100,31 +99,53 @@ impl Lines {
                 heading.0.push(' ');
                 heading.0 += text;
             }
-            self.append(text, points);
-            return;
+            self.before_blank = self.before_blank.filter(|_| is_blank);
+            return self.append(text, points);
         }
+        self.drop_blank();
         let level = line.len() - line.trim_start_matches(HEADING).len();
         if level > 0 {
             self.end_sections(level);
             self.open.push(self.sections.len());
             self.sections.push((text.to_owned(), level, self.length, 0));
         }
-        self.add_block(kind, text, self.sections.len() as i32 - 1);
         self.goes_on = true;
+        // A heading is that of its section, also without words.
+        self.before_blank = (is_blank && level == 0).then_some(self.text.len());
+        let depth = match kind {
+            // `<li>`
+            Name::ListItem if before.is_some() && line.starts_with(LIST) => 1,
+            Name::ListItem => self.depth,
+            _ => 0,
+        };
+        self.add_block(kind, text, self.sections.len() as i32 - 1, depth)
     }
 
-    fn add_block(&mut self, kind: Name, text: &str, section: i32) {
+    /// Remove the last block if it shows nothing but marks of missing words: no sentence and no link is in it.
+    fn drop_blank(&mut self) {
+        if let Some((bytes, block)) = self.before_blank.take().zip(self.blocks.last()) {
+            self.text.truncate(bytes);
+            self.length = block.start;
+            self.blocks.pop();
+        }
+    }
+
+    /// Add a block, and return its offset.
+    fn add_block(&mut self, kind: Name, text: &str, section: i32, depth: usize) -> usize {
         let points = length(text);
-        self.blocks.push(Block { kind, start: self.length, end: self.length + points, section });
-        self.append(text, points);
+        self.blocks.push(Block { kind, start: self.length, end: self.length + points, section, depth });
+        self.append(text, points)
     }
 
-    fn append(&mut self, text: &str, points: usize) {
+    /// Add the text of a line, and return its offset.
+    fn append(&mut self, text: &str, points: usize) -> usize {
+        let start = self.length;
         if self.length > 0 {
             self.text.push('\n');
         }
         self.text += text;
         self.length += points + 1;
+        start
     }
 
     /// End the sections of a level and of those below.
@@ -173,16 +194,23 @@ pub fn add_document(rows: &mut Documents, page: &Page, wiki: &str, extract: &Ext
     let structure = extract.structure.as_ref().unwrap_or(&none);
     let mut lines = Lines::default();
     let mut breaks = &structure.breaks[..];
-    let (mut offset, mut before) = (0, None);
+    let (mut offset, mut before, mut item) = (0, None, 0);
     for (number, line) in extract.text.split('\n').enumerate() {
         // Those of the line of wikitext, which are looked at where it begins.
-        let mut run = breaks.iter().enumerate().take_while(|(index, (feed, _))| *feed == number + index);
+        let is_item = |kind: Break| matches!(kind, Break::Item(_));
+        let is_next = |(index, (feed, kind)): &(usize, &(usize, Break))| *feed == number + index && !is_item(*kind);
+        let mut run = breaks.iter().enumerate().take_while(is_next);
         let after = if before.is_none() { run.count() } else { usize::from(run.next().is_some()) };
-        lines.add(line, offset, before, &breaks[..after]);
-        before = breaks.first().filter(|(feed, _)| *feed == number).map(|&(_, kind)| kind);
-        breaks = &breaks[usize::from(before.is_some())..];
+        lines.add(line, offset, before, item, &breaks[..after]);
+        let next = breaks.first().filter(|(feed, _)| *feed == number).map(|&(_, kind)| kind);
+        breaks = &breaks[usize::from(next.is_some())..];
+        (before, item) = match next {
+            Some(Break::Item(depth)) => (None, depth),
+            _ => (next, 0),
+        };
         offset += line.len() + 1;
     }
+    lines.drop_blank();
     lines.end_sections(0);
     let mut cursor = Cursor::new(&extract.text, &lines.lines);
     for sentence in kept {
@@ -205,7 +233,7 @@ pub fn add_document(rows: &mut Documents, page: &Page, wiki: &str, extract: &Ext
         rows.add_section(title, *level, *start, *end);
     }
     for block in &lines.blocks {
-        rows.add_block(block.kind, block.start, block.end, block.section);
+        rows.add_block(block);
     }
     rows.add(page, &lines.text, lines.length.saturating_sub(1));
 }
@@ -267,7 +295,7 @@ fn add_aside(aside: &Aside, lines: &mut Lines, writer: &mut LinkWriter, rows: &m
     for cell in aside_fragments(&text, aside.region, 0) {
         let line = [Line { start: cell.start, point: lines.length }];
         let end = line_end(&aside.text, cell.start).unwrap_or(aside.text.len());
-        lines.add_block(kind, &cell.text, -1);
+        lines.add_block(kind, &cell.text, -1, 0);
         let mut cursor = Cursor::new(&aside.text, &line);
         while let Some(link) = links.next_if(|link| link.start() < end) {
             if link.start() >= cell.start {

@@ -2,7 +2,7 @@
 //! `<div>` a paragraph.
 
 use crate::shared::{shared, LineFeed};
-use crate::wikitext::placeholders::BREAK;
+use crate::wikitext::placeholders::{BREAK, LIST};
 use memchr::{memchr2_iter, memchr_iter};
 
 /// What a line feed that replaces a tag or an image does.
@@ -13,6 +13,8 @@ pub enum Break {
     Hard,
     Quote,
     Unquote,
+    /// A line feed of the wikitext, before a list item of a depth.
+    Item(usize),
 }
 
 /// For each line feed that replaces a tag or an image, in order: the number of line feeds before it, and what it does.
@@ -33,10 +35,16 @@ pub fn feeds_in(text: &str) -> usize {
 }
 
 /// Return the breaks of a text in which BREAK is to become a line feed: images and others that stand beside the text end
-/// its paragraph.
-pub fn breaks_of_images(text: &str) -> Breaks {
-    let marks = memchr2_iter(b'\n', BREAK as u8, text.as_bytes()).enumerate();
-    marks.filter(|&(_, at)| text.as_bytes()[at] != b'\n').map(|(number, _)| (number, Break::Hard)).collect()
+/// its paragraph; and the depths of list items, which have LIST once for each.
+pub fn breaks_of_lines(text: &str) -> Breaks {
+    let bytes = text.as_bytes();
+    let kind = |at: usize| match (bytes[at], bytes[at + 1..].iter().take_while(|&&byte| byte == LIST as u8).count()) {
+        (b'\n', 0) => None,
+        (b'\n', depth) => Some(Break::Item(depth)),
+        _ => Some(Break::Hard),
+    };
+    let marks = memchr2_iter(b'\n', BREAK as u8, bytes).enumerate();
+    marks.filter_map(|(number, at)| Some((number, kind(at)?))).collect()
 }
 
 /// Return all breaks of a text into which line feeds were inserted, which are given by their numbers in the text after.

@@ -3,7 +3,7 @@
 //! "== A ==" is a heading, "* a" an item, "; a : b" two of them. Consecutive plain lines stay separate, because some
 //! editors write one sentence per line; only a line that continues a sentence is joined to the line before.
 
-use super::breaks::{breaks_of_images, Breaks};
+use super::breaks::{breaks_of_lines, Breaks};
 use super::placeholders::{BREAK, GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM};
 use super::quotes::push_without_quotes;
 use super::search::find_double;
@@ -18,7 +18,7 @@ use std::iter::repeat_n;
 /// Mark headings, list items and preformatted lines by placeholders, and remove the marks of italics and bold.
 ///
 /// A heading has its placeholder once for each level. If `literal`, as in MediaWiki, bullet characters are text, and
-/// lines are not joined. The line feeds that replace images are appended to `breaks`.
+/// lines are not joined. The line feeds that replace images and those before list items are appended to `breaks`.
 pub fn read_lines(text: String, literal: bool, breaks: Option<&mut Breaks>) -> String {
     let mut stretches = stretches(&text);
     let mut output = stretches.next().map_or_else(String::new, |stretch| read_stretch(stretch, literal));
@@ -26,15 +26,20 @@ pub fn read_lines(text: String, literal: bool, breaks: Option<&mut Breaks>) -> S
         output.push('\n');
         output += &read_stretch(stretch, literal);
     }
+    if let Some(breaks) = breaks {
+        breaks.extend(breaks_of_lines(&output));
+    }
+    if find_double(output.as_bytes(), LIST as u8).is_some() {
+        let mut before = '\n';
+        output.retain(|char| (char != LIST) | (std::mem::replace(&mut before, char) != LIST));
+    }
     if memchr(BREAK as u8, output.as_bytes()).is_none() {
         return output;
-    }
-    if let Some(breaks) = breaks {
-        breaks.extend(breaks_of_images(&output));
     }
     output.replace(BREAK, "\n")
 }
 
+/// Return marked lines; an item has its placeholder once for each list that it is in.
 fn read_stretch(text: &str, literal: bool) -> String {
     let mut output = String::with_capacity(text.len() + text.len() / 32);
     // The line before if it is plain, without changes.
@@ -177,13 +182,13 @@ fn item(line: &str) -> Marked<'_> {
     let marks = &line[..line.len() - content.len()];
     let content = content.trim_start_matches([' ', '\t']);
     if marks.contains(';') && memchr(b':', content.as_bytes()).is_some() {
-        return (LIST, 1, split_term(content));
+        return (LIST, marks.len(), split_term(content, marks.len()));
     }
-    (LIST, 1, Cow::Borrowed(content))
+    (LIST, marks.len(), Cow::Borrowed(content))
 }
 
-/// Split "term : definition" into two lines.
-fn split_term(content: &str) -> Cow<'_, str> {
+/// Split "term : definition" into two lines, of which the second begins with some marks.
+fn split_term(content: &str, marks: usize) -> Cow<'_, str> {
     let bytes = content.as_bytes();
     let (mut tags, mut rules) = (0_usize, 0_usize);
     let (mut bold, mut italic) = (false, false);
@@ -227,7 +232,7 @@ fn split_term(content: &str) -> Cow<'_, str> {
             b':' if bytes[start..].starts_with(b"//") => start += 2,
             b':' if tags == 0 && rules == 0 && !bold && !italic => {
                 let (term, definition) = (unicode::rstrip(&content[..at]), unicode::lstrip(&content[start..]));
-                return Cow::Owned(format!("{term}\n{LIST}{definition}"));
+                return Cow::Owned(format!("{term}\n{}{definition}", String::from(LIST).repeat(marks)));
             }
             _ => {}
         }
