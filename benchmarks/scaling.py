@@ -2,9 +2,9 @@
 
     WIKIANCHOR_DATA=data python benchmarks/scaling.py
 
-What --workers=2 gains over --workers=1 in `sentences` (a multistream dump, and one bz2 stream), and in `joins` (`pairs`
-and `mentions`), beside what this machine allows in the same minutes: two processes that only decompress the dump, and
-two copies of the stage on half of the input each, both 2 at most. "Start" is the same command on the sample. "Serial"
+What --workers=2 gains over --workers=1 in `sentences` (a multistream dump, and one bz2 stream), `pairs` and `mentions`,
+beside what this machine allows in the same minutes: two processes that only decompress the dump, and two copies of the
+stage on half of the input each, both 2 at most. "Start" is the same command on the sample. "Serial"
 are the seconds of steps that only one worker has, read from the status of the workers (`engine/worker_status.py`), by
 step; "waiting" those of other steps in which a worker has nothing to do. Speed-ups are less the start and the serial
 steps.
@@ -47,14 +47,13 @@ def compare_sentences(arguments: Namespace) -> None:
     print_limits("sentences by two workers", rows, "Target: 95 % of decompressing.")
 
 
-def compare_joins(arguments: Namespace) -> None:
-    """Print what two workers gain in `pairs` and `mentions`, beside what the machine allows."""
+def compare_join(arguments: Namespace, stage: str) -> None:
+    """Print what two workers gain in `pairs` or `mentions`, beside what the machine allows."""
     work, language = arguments.work, arguments.language
     datasets = [many_sentences(work, language, arguments.links // parts) for parts in (1, 2)]
     tables = [*((path, entities(work, path)) for path in datasets), sample(work)]
     inputs = [[f"--sentences={sentences}", f"--entities={items}"] for sentences, items in tables]
-    rows = [limits_of(arguments, stage, stage, inputs) for stage in ("pairs", "mentions")]
-    print_limits("pairs and mentions by two workers", rows, "Target: 90 % of two copies.")
+    print_limits(f"{stage} by two workers", [limits_of(arguments, stage, stage, inputs)], "Target: 90 % of two copies.")
 
 
 def print_limits(title: str, rows: Sequence[Sequence[Any]], target: str) -> None:
@@ -190,7 +189,7 @@ def gain_of_two(path: Path) -> float:
 if __name__ == "__main__":
     run_parts(
         __doc__,
-        {"sentences": compare_sentences, "joins": compare_joins},
+        {"sentences": compare_sentences} | {name: partial(compare_join, stage=name) for name in ("pairs", "mentions")},
         {
             "--language": ("en", "whose slices"),
             "--megabytes": (200.0, "XML of the dump"),
