@@ -193,9 +193,7 @@ def compare_documents(arguments: Namespace) -> None:
             kinds = ["headings"]
             if calls_of(dump.articles[title], dump.site) <= templates:
                 kinds.append("paragraphs")
-            if len(kinds) > 1:
-                own = own_paragraphs(theirs[1], dump.articles[title])
-                add_agreement(total, "own", own, ours[1])
+                add_agreement(total, "own", own_paragraphs(theirs[1], dump.articles[title]), ours[1])
             for kind, of_theirs, of_ours in zip(kinds, theirs, ours, strict=False):
                 add_agreement(total, kind, of_theirs, of_ours)
                 differing += [(title, f"no {kind[:-1]}", each) for each in of_theirs - of_ours]

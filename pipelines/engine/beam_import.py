@@ -1,5 +1,5 @@
-"""Import Beam and Arrow without optional packages that the pipelines do not use: they are half of the time that it
-takes. Let a worker end its bundles at once, and spend less time on its side inputs and steps.
+"""Import Beam and Arrow without optional packages that the pipelines do not use, so that commands and workers start
+sooner. Let a worker end its bundles at once, and spend less time on its side inputs and steps.
 
 Only where the process is ours: another program may want Beam's data frames or its other connectors.
 """
@@ -36,8 +36,11 @@ def import_beam() -> None:
 
 
 def import_arrow() -> None:
-    """Import Arrow, and let it find that there is no pandas. It looks once, when a function is called with a value of
-    Python, and would import it, which takes half a second. What is converted to data frames imports it by itself."""
+    """Import Arrow, and let it conclude that pandas is not installed.
+
+    Arrow looks for pandas once, at the first call with a plain Python value, and imports it if it is installed.
+    `to_pandas` still works afterwards: it imports pandas itself.
+    """
     if _is_ours:
         with _without_unused():
             import pyarrow as pa

@@ -118,7 +118,7 @@ class LocalWorkers:
         file = new_status_file()
         descriptors = {"status": file.fileno(), "lock": self._turns.fileno()}
         told: dict[str, Any] = {"alone": self._retries.alone, "bad_pages": self._retries.bad_pages}
-        # The steps of the graph, which a worker would import when its first element waits for it.
+        # Workers import the steps of the graph when they start, and not when their first element is waiting.
         told["modules"] = sorted(name for name in sys.modules if _STEPS.fullmatch(name))
         command = [*_SHELL, sys.executable, "-m", "wikianchor.pipelines.engine.worker", str(os.getpid())]
         command += [json.dumps(descriptors | told), *["--verbose"] * self._verbose]

@@ -2,8 +2,8 @@
 
 A result is a small record: counts, and the paths of the files that the step wrote. It is written atomically, after
 these files, below the workspace of the run; the workspace is named by the fingerprint of the run, so a record is valid
-wherever it is found. After a power failure those that name small files are not: nobody has waited until these were on
-the disk.
+wherever it is found. The exception is a record of an earlier boot of the machine that names a small file: small files
+are not flushed to the disk, and may be empty after a power failure.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def load_record(path: str, kind: Any, work: Workspace) -> Any:
     """Return the record at a path, or None where there is none that can be used.
 
     A record counts only if the files that it names are below the workspace, and its parts are there with the size that
-    it says. One that was saved before the machine was started again names no file that was not forced to the disk.
+    it says. A record of an earlier boot of the machine counts only if all files that it names were flushed to the disk.
 
     Args:
         path: the path of the record.

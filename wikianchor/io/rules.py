@@ -2,7 +2,8 @@
 
 A stage has the modules that its module `graph` imports, however deep. They are found from the import statements of the
 sources, so nothing is imported. Comments, docstrings and formatting do not count; `INFRASTRUCTURE` does not either.
-To parse the sources takes half a second, so what they say is kept in the cache of the user, by their SHA-256.
+Parsing the sources takes long for the start of a command, so the results are kept in the user's cache directory, by the
+SHA-256 of each source.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ def _sha256(content: bytes) -> str:
 
 @cache
 def _cached() -> dict[str, _Module]:
-    """Return the parsed modules of the cache, by the SHA-256 of their sources; none if it cannot be read."""
+    """Return the parsed modules in the cache, by the SHA-256 of their sources; none if the cache cannot be read."""
     try:
         entries = json.loads(_cache_file().read_bytes())
         return {source: _Module(str(code), [*imports], [*texts]) for source, (code, imports, texts) in entries.items()}
@@ -153,7 +154,7 @@ def _cached() -> dict[str, _Module]:
 
 
 def _save() -> None:
-    """Add the parsed modules to the cache, if it can be written."""
+    """Write all parsed modules to the cache; if it cannot be written, the next command parses them again."""
     path = _cache_file()
     unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     with suppress(OSError):
@@ -163,7 +164,7 @@ def _save() -> None:
 
 
 def _cache_file() -> Path:
-    # Other versions of this module may describe a source otherwise.
+    # Another version of this module may get other results from a source.
     return Path(cache_directory(), f"rules-{_sha256(Path(__file__).read_bytes())[:16]}.json")
 
 

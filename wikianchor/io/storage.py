@@ -349,13 +349,15 @@ def sync_file(path: str) -> None:
                 os.close(descriptor)
 
 
-# To write a smaller file again takes less time than to wait for the disk.
+# Bytes from which on a file is flushed. Writing a smaller one again is cheaper than waiting for the disk.
 SYNCED_BYTES = 1 << 20
 
 
 def sync_scratch(path: str) -> None:
-    """Wait until a file that only one run reads is on the disk, unless it is so small that it is made again after a
-    power failure: what names it also says `boot_id`.
+    """Flush a large file of a run's scratch directory to the disk, and leave a small one to the system.
+
+    After a power failure small files may be empty, and are made again: a record of an earlier boot that names one is
+    not used (`pipelines.engine.resume.load_record`). Where `boot_id` is unknown, all files are flushed.
 
     Raises:
         InputError: the disk reports an error.
@@ -366,7 +368,7 @@ def sync_scratch(path: str) -> None:
 
 @cache
 def boot_id() -> str:
-    """Return what differs after each start of this machine; "" where it is not known."""
+    """Return the id of this boot of the machine, as Linux gives it; "" on other systems."""
     with suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     return ""
