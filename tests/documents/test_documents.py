@@ -69,6 +69,25 @@ def test_pages_and_links_get_their_items(tmp_path: Path, wikianchor: Callable[..
     assert digests(graph.run(again, [*THREADS])) == digests(manifest)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"kind": "poem"}, "the kind of a block is unknown"),
+        ({"depth": 2}, "a block has the depth of another kind"),
+        ({"kind": "list_item"}, "a block has the depth of another kind"),
+    ],
+)
+def test_verify_finds_wrong_blocks(
+    wrong: dict[str, Any], problem: str, tmp_path: Path, wikianchor: Callable[..., Any]
+) -> None:
+    write_wiki(tmp_path, "enwiki", ENGLISH, wikianchor, "--documents")
+    directory = tmp_path / "sentences/enwiki"
+    rewrite(directory, "documents", lambda rows: rows[0]["blocks"][0].update(wrong))
+    ended = wikianchor("verify", directory)
+    assert ended.status == 1
+    assert problem in ended.output
+
+
 NEWS = [
     page(
         "Fruit eaten",
