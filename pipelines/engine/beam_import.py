@@ -17,7 +17,7 @@ from types import MethodType
 UNUSED = frozenset(("pandas", "boto3", "bson", "pymongo", "absl", "apache_beam.io.gcp.bigquery"))
 # Beam's sampler of states, a thread for each bundle, looks every 200 ms, and a bundle ends when its thread has looked
 # for the last time.
-SAMPLING_MS = 10
+SAMPLING_MS = 3
 _is_ours = False
 
 

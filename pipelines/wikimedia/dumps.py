@@ -21,6 +21,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import BinaryIO, NamedTuple
 
 from wikianchor.io.errors import InputError, Truncated
@@ -42,6 +43,9 @@ XZ_MAGIC = b"\xfd7zXZ\x00"
 XZ_FOOTER_BYTES = 12
 # Bytes. Ranges are small enough that one file keeps many workers busy, and large enough for large shards.
 SMALLEST_RANGE, LARGEST_RANGE, RANGES = 4 << 20, 64 << 20, 64
+# The last ranges are shorter, so that the workers end at about the same time: each has this part of what is left, but
+# at least this part of a range.
+LAST_RANGES, SHORTEST_RANGE = 8, 4
 # Bytes. The streams of a multistream dump have a hundred pages, a few hundred KB; longer ones are cut at their blocks.
 SHORT_STREAM = 8 << 20
 
@@ -100,34 +104,49 @@ def compression(path: str) -> str:
 
 
 def split_dumps(paths: Sequence[str]) -> list[Range]:
-    """Cut the files of one wiki into ranges of equal size, between SMALLEST_RANGE and LARGEST_RANGE bytes.
+    """Cut the files of one wiki into ranges of SMALLEST_RANGE to LARGEST_RANGE bytes; the last ones are shorter.
 
     Raises:
         InputError: a file is missing, empty, or an archive of a kind that cannot be read.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as dump:
-    ...     dump.truncate(5 << 20)
-    ...     [(part.start, part.end, part.last) for part in split_dumps([dump.name])]
-    5242880
-    [(0, 4194304, False), (4194304, 5242880, True)]
+    ...     dump.truncate(20 << 20)
+    ...     [part.end - part.start >> 10 for part in split_dumps([dump.name])]
+    20971520
+    [2560, 2240, 1960, 1715, 1500, 1313, 1148, 1024, 1024, 1024, 1024, 1024, 1024, 1024, 874]
     """
-    total = sum(file_size(path) for path in paths)
-    size = min(max(SMALLEST_RANGE, total // RANGES), LARGEST_RANGE)
-    return [part for path in paths for part in split_file(path, size)]
+    sizes = [file_size(path) for path in paths]
+    size = min(max(SMALLEST_RANGE, sum(sizes) // RANGES), LARGEST_RANGE)
+    return [part for n, path in enumerate(paths) for part in split_file(path, size, sum(sizes[n + 1 :]))]
 
 
-def split_file(path: str, range_bytes: int) -> list[Range]:
-    """Cut a file into ranges of `range_bytes` compressed bytes.
+def split_file(path: str, range_bytes: int, later_bytes: int = 0) -> list[Range]:
+    """Cut a file into ranges of `range_bytes` compressed bytes; the last ones are shorter.
 
-    The cuts depend on the file alone, never on the number of workers.
+    The cuts depend on the files alone, never on the number of workers.
+
+    Args:
+        path: the file.
+        range_bytes: size of a range. A file that is not longer is one range.
+        later_bytes: size of the files that are read after this one.
     """
     size, kind = file_size(path), compression(path)
     if kind == "xz":
         return [Range(path, 0, size, last=True)]
     blocks = kind == "bz2" and size > range_bytes and not _has_short_streams(path)
-    starts = range(0, size, range_bytes)
-    return [Range(path, start, min(start + range_bytes, size), start + range_bytes >= size, blocks) for start in starts]
+    ends = _ends(size, range_bytes, later_bytes) if size > range_bytes else [size]
+    return [Range(path, start, end, end == size, blocks) for start, end in pairwise([0, *ends])]
+
+
+def _ends(size: int, range_bytes: int, later_bytes: int) -> Iterator[int]:
+    """Yield where the ranges of a file end."""
+    end = 0
+    while end < size:
+        left = size - end + later_bytes
+        length = min(max(left // LAST_RANGES, range_bytes // SHORTEST_RANGE, 1), range_bytes)
+        end = min(end + length, size)
+        yield end
 
 
 def is_one_task(path: str) -> bool:

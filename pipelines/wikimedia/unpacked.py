@@ -1,6 +1,8 @@
 """Keep the decompressed bytes of a range on disk, for a step that reads the range once more.
 
 Writing the bytes with a fast compression and reading them back takes a small part of the CPU of decompressing bz2.
+The file need not be on the disk at once: its name says in which boot of the machine it was written, and after a power
+failure, which may leave a part of it, the dump is read again.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyarrow import ipc
 
-from wikianchor.io.storage import sync_file
+from wikianchor.io.storage import boot_id, sync_file
 from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, compression, read_range
 
 if TYPE_CHECKING:
@@ -36,11 +38,11 @@ class ChunkCopy:
     cannot be written, there is none.
 
     Args:
-        path: path of the file.
+        path: where it is, less the boot.
     """
 
     def __init__(self, path: str) -> None:
-        self._path, self._unfinished = path, f"{path}.{uuid.uuid4().hex}"
+        self._path, self._unfinished = _of_this_boot(path), f"{path}.{uuid.uuid4().hex}"
         self._writer: ipc.RecordBatchStreamWriter | None = None
 
     def __enter__(self) -> Self:
@@ -68,7 +70,8 @@ class ChunkCopy:
         try:
             self._writer.close()
             if kind is None:
-                sync_file(self._unfinished)
+                if not boot_id():
+                    sync_file(self._unfinished)
                 os.replace(self._unfinished, self._path)
                 return
         except OSError:
@@ -83,9 +86,13 @@ class ChunkCopy:
 
 def read_copy(path: str, part: Range) -> Iterator[Chunk]:
     """Yield the chunks of a range from the copy at a path, or from the dump where there is no copy."""
-    if not os.path.exists(path):
+    if not os.path.exists(copy := _of_this_boot(path)):
         yield from read_range(part)
         return
-    with ipc.open_stream(path) as reader:
+    with ipc.open_stream(copy) as reader:
         for batch in reader:
             yield Chunk(*(column[0].as_py() for column in batch.columns))
+
+
+def _of_this_boot(path: str) -> str:
+    return f"{path}-{boot_id()}"

@@ -2,6 +2,7 @@
 
 import bz2
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,16 @@ def test_a_damaged_range_has_no_copy(tmp_path: Path) -> None:
         list(read_copy(str(tmp_path / "copy"), part))
 
 
+def test_a_copy_of_another_boot_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = Range(str(DUMP), 0, DUMP.stat().st_size, True)
+    pages = pages_of(part, tmp_path / "copy")
+    (copy,) = tmp_path.iterdir()
+    # What a power failure may leave.
+    os.truncate(copy, 0)
+    monkeypatch.setattr(unpacked, "boot_id", lambda: "later")
+    assert list(cut_pages(read_copy(str(tmp_path / "copy"), part), part.path)) == pages
+
+
 def full_disk(*_: Any, **__: Any) -> None:
     raise OSError(28, "No space left on device")
 
@@ -64,6 +75,8 @@ def test_a_full_disk_leaves_every_chunk_and_no_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: Callable[..., Any]
 ) -> None:
     monkeypatch.setattr(f"{unpacked.__name__}.{name}", value)
+    # Where no boot is known, the copy is flushed.
+    monkeypatch.setattr(unpacked, "boot_id", str)
     chunks = [Chunk(b"a", 0, True), Chunk(b"b", 1, False, True)]
     with ChunkCopy(f"{tmp_path}/copy") as copy:
         assert list(copy.copied(iter(chunks))) == chunks
