@@ -100,7 +100,8 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
         base = base.parent
     with (base / f"{name}.lock").open("a+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if lock.tell() == 0:
+        # Not `lock.tell()`: that is where the file ended when it was opened, before another worker wrote to it.
+        if os.fstat(lock.fileno()).st_size == 0:
             shutil.rmtree(base / name, ignore_errors=True)
             (base / name).mkdir()
             make(base / name)

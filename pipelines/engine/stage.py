@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     import apache_beam as beam
 
 log = logging.getLogger("wikianchor")
+# Inputs that a warning names.
+SHOWN = 5
 # A file in the workspace of a run that has left out pages.
 SKIPPED = "skipped_pages"
 _DEATH = re.compile(r"Channel closed prematurely|StatusCode\.UNAVAILABLE|StatusCode\.CANCELLED")
@@ -151,11 +153,14 @@ def run_stage(stage: Stage, beam_args: Sequence[str], *, keep_older: bool = Fals
     stage.build(pipeline, head, work)
     if (old := read_manifest(output)) is not None and (change := _change(old, head, skips)):
         log.info("%s: rebuild, %s; the dataset there stays until the new one is complete", output, change)
-    for source in head.get("older_inputs", ()):
+    if older := [
+        " ".join(filter(None, (source["dataset"], source.get("wiki")))) for source in head.get("older_inputs", ())
+    ]:
         log.warning(
-            "%s: %s was made by other rules than those of this program, which the manifest says",
+            "%s: made from datasets of other rules than those of this program, which its manifest names: %s%s",
             output,
-            " ".join(filter(None, (source["dataset"], source.get("wiki")))),
+            ", ".join(older[:SHOWN]),
+            f" and {len(older) - SHOWN} more" if len(older) > SHOWN else "",
         )
     with claim(output, dataset, fingerprint):
         # Another run may have made it while this one waited for the claim, or the claim completed its commit.

@@ -6,6 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from wikianchor.pipelines.cli.command_line import main
+from wikianchor.pipelines.commands.report.model import Grid, GridRow
+from wikianchor.pipelines.commands.report.text import _grid
 
 DEMO = Path(__file__).parents[2] / "demo" / "dumps"
 
@@ -79,3 +81,11 @@ def test_a_second_build_skips_what_is_done(demo_build: Path, capsys: pytest.Capt
 def test_a_directory_without_a_dataset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(tmp_path)]) == 1
     assert "no finished dataset" in capsys.readouterr().err
+
+
+def test_a_table_of_hundreds_of_wikis_shows_the_largest() -> None:
+    rows = [GridRow(f"w{number}", [number], [number], number) for number in range(300)]
+    grid = Grid("links", "", ["links"], ["pairs"], 1, [GridRow("all", [44850], [44850], 44850), *rows])
+    lines = list(_grid(grid))
+    assert [line.split()[0] for line in lines[3:-1]] == ["all", *(f"w{number}" for number in range(280, 300))]
+    assert lines[-1] == "  and 280 smaller wikis, which `report --html` shows"

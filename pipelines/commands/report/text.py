@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from wikianchor.pipelines.commands.report.model import Grid, Item, Product, Step, share
+from wikianchor.pipelines.commands.report.model import Grid, GridRow, Item, Product, Step, share
 from wikianchor.pipelines.commands.report.product import products_of
 from wikianchor.pipelines.commands.report.summaries import blocks_of, title_of
 from wikianchor.pipelines.dataset.reader import Dataset, read_batches
@@ -14,6 +14,8 @@ from wikianchor.pipelines.wikimedia.addresses import revision_address
 
 # Names of a dataset of mentions, and sentences with negatives.
 NAMES, WITH_NEGATIVES = 12, 4
+# Wikis that a table shows; the page of a report shows all.
+WIKIS = 20
 # Characters that are shown on each side of a link, of a type's label, and reasons of a step.
 CONTEXT, LABEL, REASONS = 50, 20, 4
 
@@ -64,13 +66,23 @@ def _grid(grid: Grid) -> Iterator[str]:
     headings = [(part.label or str(part))[:LABEL] if isinstance(part, Item) else part for part in grid.parts]
     rows = [
         [row.name, *(f"{number:,}" for number in row.counts), *(share(part, row.total) or "." for part in row.parts)]
-        for row in grid.rows
+        for row in _largest(grid.rows)
     ]
     cells = [["", *grid.counts, *headings], *rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for line in cells:
         name, *numbers = (text.rjust(width) for text, width in zip(line, widths, strict=True))
         yield "  ".join(["", name.strip().ljust(widths[0]), *numbers])
+    if len(grid.rows) > len(rows):
+        yield f"  and {len(grid.rows) - len(rows)} smaller wikis, which `report --html` shows"
+
+
+def _largest(rows: Sequence[GridRow]) -> Sequence[GridRow]:
+    """Return the row of all wikis and those of the largest ones, in their order."""
+    if len(rows) <= WIKIS + 1:
+        return rows
+    chosen = {row.name for row in sorted(rows[1:], key=lambda row: -row.total)[:WIKIS]}
+    return [rows[0], *(row for row in rows[1:] if row.name in chosen)]
 
 
 def _funnel(unit: str, steps: Sequence[Step]) -> Iterator[str]:
