@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from wikianchor.io.buckets import first_line
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.output import printable_json
 from wikianchor.io.storage import check_writable, write_text, writing
@@ -32,10 +33,11 @@ from wikianchor.trainer.evaluate.report import (
     Result,
     markdown,
     model_facts,
+    read_result,
     to_json,
-    write_results,
+    write_result,
 )
-from wikianchor.trainer.evaluate.task import EvaluationTask, SentenceVectors
+from wikianchor.trainer.evaluate.task import EvaluationTask, SentenceVectors, TaskScores
 from wikianchor.trainer.evaluate.tasks import sts
 from wikianchor.trainer.evaluate.whitening import Whitened, sentences
 from wikianchor.trainer.models.encoder import Encoder
@@ -125,16 +127,19 @@ def load_all(options: EvaluateOptions) -> LoadedSets:
 def evaluate(
     encoder: Encoder,
     facts: ModelFacts,
-    tasks: LoadedTasks,
+    sets: LoadedSets,
     options: EvaluateOptions,
     fitted_on: Sequence[str] = (),
 ) -> list[Result]:
-    """Score one encoder in all tasks, with a line on stderr for each.
+    """Score one encoder in all tasks, with a line on stderr for each. A task that fails does not stop the others.
+
+    With `--output` each result is written as soon as it is there; with `--resume` one that is there is not computed
+    again, if its model, files and options are the same.
 
     Args:
         encoder: the model.
         facts: its description.
-        tasks: the tasks with their subsets.
+        sets: the tasks with their subsets; `failed` gets a line for each task that cannot be scored.
         options: options of the protocols, of whitening and of the encoder.
         fitted_on: sentences that the whitening is fitted on; none for those of each set.
     """
@@ -143,23 +148,49 @@ def evaluate(
         vectors.fit(fitted_on)
         vectors.forget()
     results = []
-    for task, parts in tasks:
+    for task, parts in sets.tasks:
         start = time.perf_counter()
-        if isinstance(vectors, Whitened) and not fitted_on:
-            vectors.fit(sentences(parts))
-        scores = task.score(parts, vectors, options)
+        source = sum((part.source for part in parts), SetSource())
+        blank = Result(facts, task.name, TaskScores({}, [], {}), source, options.decisive())
+        if options.resume and (before := read_result(blank, options.output)):
+            print(f"{task.name}: scored before", file=sys.stderr, flush=True)
+            results.append(before)
+            continue
+        try:
+            if isinstance(vectors, Whitened) and not fitted_on:
+                vectors.fit(sentences(parts))
+            scores = task.score(parts, vectors, options)
+        except (InputError, MemoryError, RuntimeError, ValueError) as error:
+            sets.failed.append(f"{task.name}: {facts.name} cannot be scored: {first_line(error)}")
+            continue
         if options.whiten:
             fitted = f"{len(fitted_on):,} training sentences" if fitted_on else "the set's sentences"
             whitened = {"whitening": options.whiten, "whitening fitted on": fitted}
             scores = replace(scores, protocol={**scores.protocol, **whitened})
         seconds = time.perf_counter() - start
-        source = sum((part.source for part in parts), SetSource())
         date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-        results.append(Result(facts, task.name, scores, source, seconds=seconds, date=date))
+        results.append(replace(blank, scores=scores, seconds=seconds, date=date))
+        if options.output:
+            write_result(results[-1], options.output)
         print(f"{task.name}: {source.kept:,} rows, {seconds:.1f} s", file=sys.stderr, flush=True)
         if len(vectors) > MOST_VECTORS:
             vectors.forget()
     return results
+
+
+def load_model(path: str, options: EvaluateOptions) -> tuple[Encoder, ModelFacts]:
+    """Return a model and its description.
+
+    Raises:
+        InputError: there is no such model.
+        UsageError: an option does not fit it.
+    """
+    device = choose_device(options.device)
+    encoder = Encoder.load(path, options.pooler, device)
+    encoder.precision = options.precision or default_precision(device)
+    if options.max_length and options.max_length > encoder.max_length:
+        raise UsageError(f"--max_length={options.max_length}: {path} takes {encoder.max_length} tokens")
+    return encoder, model_facts(path, encoder, options.max_length, versions())
 
 
 def run(options: EvaluateOptions, complete: bool = False) -> tuple[list[Result], LoadedSets]:
@@ -180,15 +211,12 @@ def run(options: EvaluateOptions, complete: bool = False) -> tuple[list[Result],
         with writing(options.output):
             os.makedirs(options.output, exist_ok=True)
         check_writable(options.output)
-    results: list[Result] = []
-    device = choose_device(options.device)
-    for path in options.model:
-        encoder = Encoder.load(path, options.pooler, device)
-        encoder.precision = options.precision or default_precision(device)
-        if options.max_length and options.max_length > encoder.max_length:
-            raise UsageError(f"--max_length={options.max_length}: {path} takes {encoder.max_length} tokens")
-        facts = model_facts(path, encoder, options.max_length, versions())
-        results += evaluate(encoder, facts, sets.tasks, options)
+    for path in options.model[1:]:
+        # A model that does not exist must not end a run after hours.
+        load_model(path, options)
+    results = [result for path in options.model for result in evaluate(*load_model(path, options), sets, options)]
+    if not results or (complete and sets.failed):
+        raise InputError(sets.failed[0])
     return results, sets
 
 
@@ -220,7 +248,6 @@ def report(flags: EvaluateOptions, failed: list[str]) -> str:
     failed += sets.failed
     text = markdown(results, [*sets.failed, *sets.missing])
     if flags.output:
-        write_results(results, flags.output)
         write_text(os.path.join(flags.output, "report.md"), text)
     if flags.json:
         return printable_json(json.dumps([to_json(result) for result in results], indent=2, ensure_ascii=False))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from wikianchor.io.config_file import add_config, with_settings
 from wikianchor.io.errors import UsageError
@@ -69,12 +70,19 @@ class EvaluateOptions(SetOptions, ModelOptions):
         0, metavar="DIM", help="BERT-whitening of each set, DIM directions kept; 0: none", check=at_least(0)
     )
     json: bool = option(default=False, help="print the results as JSON, not as tables")
+    resume: bool = option(default=False, help="skip tasks whose results are in --output")
+
+    def decisive(self) -> dict[str, Any]:
+        """Return the options that the scores depend on, apart from the model and the files."""
+        return {name: getattr(self, name) for name in ("split", "languages", "seeds", "normalize", "whiten")}
 
     def completed(self) -> EvaluateOptions:
         """Return the options; raises UsageError without a model or a set."""
         self.need("model")
         if not self.data and not self.sts:
             raise UsageError("--data is missing: the directory with evaluation sets; or --sts, a file")
+        if self.resume:
+            self.need("output")
         return self
 
 

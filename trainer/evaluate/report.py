@@ -11,13 +11,14 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Any
 
+from wikianchor.io.errors import InputError
 from wikianchor.io.hub import model_revision
 from wikianchor.io.markdown import markdown_table
-from wikianchor.io.storage import write_text
+from wikianchor.io.storage import filesystem, read_bytes, replacing, writing
 from wikianchor.trainer.evaluate.files import SetSource
 from wikianchor.trainer.evaluate.task import TableCell, TaskScores
 from wikianchor.trainer.models.encoder import Encoder
@@ -44,6 +45,7 @@ class Result:
         task: name of the task.
         scores: the result.
         source: files and counts of the set.
+        options: the options that the scores depend on.
         seconds: duration.
         date: time of the end, in ISO 8601.
     """
@@ -52,8 +54,9 @@ class Result:
     task: str
     scores: TaskScores
     source: SetSource
-    seconds: float
-    date: str
+    options: Mapping[str, Any]
+    seconds: float = 0.0
+    date: str = ""
 
 
 def model_facts(path: str, encoder: Encoder, max_length: int | None, versions: Mapping[str, str]) -> ModelFacts:
@@ -100,6 +103,8 @@ def to_json(result: Result) -> dict[str, Any]:
             "date": result.date,
             "model": {"name": result.model.name, "revision": result.model.revision, **result.model.facts},
             "protocol": result.scores.protocol,
+            "options": result.options,
+            "cells": [vars(cell) for cell in result.scores.cells],
             "source": {
                 "files": source.files,
                 "rows": source.rows,
@@ -120,20 +125,44 @@ def _finite(value: Any) -> Any:
     return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def write_results(results: Sequence[Result], output: str) -> None:
-    """Write results/MODEL/REVISION/TASK.json, and model_meta.json beside them.
+def _directory(model: ModelFacts, output: str) -> str:
+    # mteb's name of the folder: the organisation and the model; for a path, its last two components.
+    folder = "__".join(part for part in model.name.split("/")[-2:] if part not in ("", ".", ".."))
+    return os.path.abspath(os.path.join(output, "results", folder, model.revision[:40]))
+
+
+def write_result(result: Result, output: str) -> None:
+    """Write results/MODEL/REVISION/TASK.json, and model_meta.json beside it, each in one moment.
 
     Raises:
         InputError: the directory cannot be written.
     """
-    for result in results:
-        model = result.model
-        # mteb's name of the folder: the organisation and the model; for a path, its last two components.
-        folder = "__".join(part for part in model.name.split("/")[-2:] if part not in ("", ".", ".."))
-        directory = os.path.join(output, "results", folder, model.revision[:40])
-        meta = {"name": model.name, "revision": model.revision, **model.facts}
-        for name, value in ((result.task, to_json(result)), ("model_meta", meta)):
-            write_text(os.path.join(directory, f"{name}.json"), json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    meta = {"name": result.model.name, "revision": result.model.revision, **result.model.facts}
+    for name, value in (("model_meta", meta), (result.task, to_json(result))):
+        path = os.path.join(_directory(result.model, output), f"{name}.json")
+        with writing(path), replacing(filesystem(path)[0], path, f"{path}.new") as stream:
+            stream.write((json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
+
+
+def read_result(expected: Result, output: str) -> Result | None:
+    """Return the result that `write_result` wrote for the same model, files and options; None where there is none.
+
+    Args:
+        expected: what is looked for; its scores are ignored.
+        output: the output directory.
+    """
+    path = os.path.join(_directory(expected.model, output), f"{expected.task}.json")
+    try:
+        written = json.loads(read_bytes(path))
+        wanted = json.loads(json.dumps(to_json(expected)))
+        if any(written[name] != wanted[name] for name in ("dataset_revision", "model", "options", "source")):
+            return None
+        cells = [TableCell(**{**cell, "runs": tuple(cell["runs"])}) for cell in written["cells"]]
+        cells = [replace(cell, value=math.nan if cell.value is None else cell.value) for cell in cells]
+        scores = TaskScores(written["scores"], cells, written["protocol"])
+        return replace(expected, scores=scores, seconds=written["evaluation_time"], date=written["date"])
+    except (InputError, ValueError, KeyError, TypeError):
+        return None
 
 
 # --------------------------------------------------------------------------------------------------------- markdown

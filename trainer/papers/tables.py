@@ -24,7 +24,7 @@ from wikianchor.trainer.data.texts import open_texts, read_rows
 from wikianchor.trainer.distributed import choose_device
 from wikianchor.trainer.evaluate.command import LoadedSets, evaluate, load_tasks
 from wikianchor.trainer.evaluate.options import EvaluateOptions
-from wikianchor.trainer.evaluate.report import Result, markdown, model_facts, write_results
+from wikianchor.trainer.evaluate.report import Result, markdown, model_facts
 from wikianchor.trainer.loop.checkpoint import FREE
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.papers.options import TableOptions, parse
@@ -101,7 +101,7 @@ class TableRun:
             InputError: no row can be trained, or no evaluation set exists.
         """
         rows, notes = self.rows()
-        options = EvaluateOptions(split=self.table.split, seeds=self.table.seeds)
+        options = EvaluateOptions(split=self.table.split, seeds=self.table.seeds, output=self.output)
         sets = load_tasks(self.chosen.evaluation, self.table.tasks.split(","), options)
         sets.check(complete=True)
         # All that is wrong is said before hours of training.
@@ -146,8 +146,8 @@ class TableRun:
             if row.whiten:
                 facts = replace(facts, name=f"{facts.name}-whitened")
             texts = self.whitening_texts() if row.whiten else ()
-            runs.append(evaluate(encoder, facts, sets.tasks, options, fitted_on=texts))
-            write_results(runs[-1], self.output)
+            runs.append(evaluate(encoder, facts, sets, options, fitted_on=texts))
+            sets.check(complete=True)
         return over_seeds(row.shown_name(self.flags), runs)
 
     @property

@@ -3,16 +3,18 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.trainer.evaluate.conftest import write
+from tests.trainer.evaluate.conftest import sts_rows, write
 from wikianchor.__main__ import main as wikianchor
 from wikianchor.trainer.evaluate.command import main
 from wikianchor.trainer.evaluate.files import SetSource
 from wikianchor.trainer.evaluate.registry import TASKS, choose
 from wikianchor.trainer.evaluate.report import short_names
 from wikianchor.trainer.evaluate.task import SentenceVectors, progress
+from wikianchor.trainer.evaluate.tasks import sts
 from wikianchor.trainer.evaluate.tasks.clustering import Labelled
 from wikianchor.trainer.models.encoder import Encoder
 
@@ -111,6 +113,83 @@ def test_outputs_are_checked_before_scoring(
     assert main(flags) == 1
     assert "cannot be written" in (line := capsys.readouterr().err.splitlines()[-1])
     assert line.endswith("choose another --output")
+
+
+def test_results_are_written_one_by_one_and_not_computed_again(
+    sets: Path, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    flags = [f"--model={tiny_model}", f"--data={sets}", f"--output={out}", "--device=cpu", "--resume"]
+    encode = Encoder.encode
+
+    def interrupted(self: Encoder, texts: list[str], *rest: Any) -> Any:
+        if len(list(out.glob("results/*/*/STS12.json"))):
+            raise KeyboardInterrupt
+        return encode(self, texts, *rest)
+
+    monkeypatch.setattr(Encoder, "encode", interrupted)
+    with pytest.raises((KeyboardInterrupt, SystemExit)):
+        main([*flags, "--tasks=STS12,STSBenchmark"])
+    (first,) = out.glob("results/*/*/STS12.json")
+    assert not list(out.rglob("*.new"))
+    monkeypatch.setattr(Encoder, "encode", encode)
+    before = first.read_bytes()
+    capsys.readouterr()
+    assert main([*flags, "--tasks=STS12,STSBenchmark"]) == 0
+    text, err = capsys.readouterr()
+    assert "STS12: scored before" in err
+    assert "STSBenchmark: 40 rows" in err
+    assert first.read_bytes() == before
+    assert f"{100 * json.loads(before)['scores']['test'][0]['main_score']:.2f}" in text
+    monkeypatch.delattr(Encoder, "encode")
+    assert main([*flags, "--tasks=STS12,STSBenchmark"]) == 0
+    assert capsys.readouterr().out == text
+
+
+@pytest.mark.parametrize("change", ["option", "file", "result"])
+def test_a_result_of_other_options_or_files_is_computed_again(
+    sets: Path, tiny_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: str
+) -> None:
+    flags = [f"--model={tiny_model}", f"--data={sets}", f"--output={tmp_path / 'out'}", "--device=cpu", "--resume"]
+    flags += ["--tasks=STSBenchmark"]
+    assert main(flags) == 0
+    if change == "file":
+        write(sets / "STSBenchmark/sts-test.csv", [f"g\tf\ty\t1\t{g}\tkana\t{'lona ' * g}" for g in (1, 2, 3)])
+    elif change == "result":
+        (path,) = (tmp_path / "out").rglob("STSBenchmark.json")
+        path.write_text(path.read_text()[:-30])
+    assert main([*flags, "--whiten=4"] if change == "option" else flags) == 0
+    assert "scored before" not in capsys.readouterr().err
+
+
+def test_models_are_checked_before_scoring(
+    sets: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delattr(Encoder, "encode")
+    flags = [f"--model={tiny_model}", "--model=/nowhere", f"--data={sets}", "--tasks=STS12", "--device=cpu"]
+    assert main(flags) == 1
+    assert capsys.readouterr().err.splitlines()[-1].startswith("evaluate: /nowhere: no such directory")
+    assert main([*flags[:1], *flags[2:], "--resume"]) == 2
+    assert "--output is missing" in capsys.readouterr().err
+
+
+def test_a_task_that_fails_does_not_stop_the_others(
+    sets: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*_: Any) -> Any:
+        raise ValueError("too large\nmore")
+
+    monkeypatch.setattr(sts, "concatenate", fails)
+    flags = [f"--model={tiny_model}", f"--data={sets}", "--device=cpu"]
+    write(sets / "STS.en-de.txt", ["\t".join(row) for row in sts_rows(30)])
+    assert main([*flags, "--tasks=STS12,sts17"]) == 1
+    out, err = capsys.readouterr()
+    line = f"STS12: {tiny_model} cannot be scored: too large"
+    assert f"- {line}" in out.splitlines()
+    assert "| EN-DE |" in out
+    assert err.splitlines()[-1] == f"evaluate: {line}"
+    assert main([*flags, "--tasks=STS12"]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == f"evaluate: {line}"
 
 
 def test_files_without_a_directory(sets: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:

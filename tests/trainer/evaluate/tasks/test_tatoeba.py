@@ -46,7 +46,7 @@ def test_the_average_is_of_the_languages_in_the_paper(data: Path, tiny_model: Pa
     encoder = Encoder.load(str(tiny_model))
     flags = EvaluateOptions(languages=("fa", "de", "ja"))
     sets = load_tasks(str(data), ["tatoeba"], flags)
-    report = markdown(evaluate(encoder, model_facts(str(tiny_model), encoder, None, {}), sets.tasks, flags), [])
+    report = markdown(evaluate(encoder, model_facts(str(tiny_model), encoder, None, {}), sets, flags), [])
     assert "| | de | fa | ja | Avg. of 2 |" in report.replace("|  |", "| |")
     assert "| 0.00 | 100.00 | 0.00 | 0.00 |" in report
 
