@@ -7,6 +7,7 @@ extract, sentences      wikitext to text, blocks, links and sentences without a 
 read_pages, read_items  iterators over dumps of Wikipedia and Wikidata
 open_dataset            a finished dataset as Arrow, pandas, polars or `datasets`
 train, evaluate         what `wikianchor train` and `wikianchor evaluate` do (the extras `train` and `eval`)
+InputError, UsageError  what is raised where an input is bad, and where arguments are
 """
 
 from __future__ import annotations
@@ -22,15 +23,22 @@ if TYPE_CHECKING:
     from wikianchor.api.dumps import PageRows, Wiki, open_wiki, read_items, read_pages
     from wikianchor.api.models import evaluate, train, train_config
     from wikianchor.api.text import PageText, TextBlock, TextGap, TextLink, TextSentence, extract, sentences
+    from wikianchor.io.errors import InputError, UsageError
 
-# Name -> module of `wikianchor.api`.
+    __version__: str
+
+# Name -> module of `wikianchor`.
 _MODULES = {
-    **dict.fromkeys(("PageText", "TextBlock", "TextGap", "TextLink", "TextSentence", "extract", "sentences"), "text"),
-    **dict.fromkeys(("PageRows", "Wiki", "open_wiki", "read_items", "read_pages"), "dumps"),
-    **dict.fromkeys(("OpenDataset", "open_dataset"), "datasets"),
-    **dict.fromkeys(("evaluate", "train", "train_config"), "models"),
+    **dict.fromkeys(
+        ("PageText", "TextBlock", "TextGap", "TextLink", "TextSentence", "extract", "sentences"), "api.text"
+    ),
+    **dict.fromkeys(("PageRows", "Wiki", "open_wiki", "read_items", "read_pages"), "api.dumps"),
+    **dict.fromkeys(("OpenDataset", "open_dataset"), "api.datasets"),
+    **dict.fromkeys(("evaluate", "train", "train_config"), "api.models"),
+    **dict.fromkeys(("InputError", "UsageError"), "io.errors"),
 }
 __all__ = [
+    "InputError",
     "OpenDataset",
     "PageRows",
     "PageText",
@@ -38,7 +46,9 @@ __all__ = [
     "TextGap",
     "TextLink",
     "TextSentence",
+    "UsageError",
     "Wiki",
+    "__version__",
     "evaluate",
     "extract",
     "open_dataset",
@@ -53,9 +63,11 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # PEP 562.
+    if name == "__version__":
+        return importlib.import_module("wikianchor.io.version").program_version()
     if name not in _MODULES:
         raise AttributeError(f"module 'wikianchor' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"wikianchor.api.{_MODULES[name]}"), name)
+    return getattr(importlib.import_module(f"wikianchor.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -37,6 +37,7 @@ from wikianchor.pipelines.wikimedia.choices import BUILTIN, FROM_DUMP
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range, split_dumps
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.wiki_lists import wikis_given
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, iter_lines, parse_item, wanted_filter
 
 
@@ -327,13 +328,13 @@ class ReadItems(beam.PTransform):
 
     Args:
         path: the path of a dump, or a glob.
-        wikis: database names, such as ["enwiki"].
+        wikis: languages or database names, as the option --wikis: "en,jawiki", or a list of them.
         languages: codes of the languages whose labels are kept.
     """
 
-    def __init__(self, path: str, wikis: Sequence[str], languages: Sequence[str] = ("en", "mul")) -> None:
+    def __init__(self, path: str, wikis: str | Sequence[str], languages: Sequence[str] = ("en", "mul")) -> None:
         super().__init__()
-        self._path, self._wikis, self._languages = path, tuple(wikis), tuple(languages)
+        self._path, self._wikis, self._languages = path, wikis_given(wikis), tuple(languages)
 
     def expand(self, pcoll: Any) -> Any:
         """Add the transform to a pipeline."""

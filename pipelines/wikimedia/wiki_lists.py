@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import did_you_mean
 from wikianchor.io.hub import RENAMED
@@ -43,6 +45,23 @@ def wikis_named(value: str, flag: str = "wikis", project: str = "") -> tuple[str
         UsageError: one of them does not exist.
     """
     return tuple(dict.fromkeys(wiki_named(name, flag, project) for name in split_list(value)))
+
+
+def wikis_given(wikis: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the database names of wikis that are given as the option --wikis is, or as a list; a database name is
+    returned unchanged, since the wiki may be one without a language.
+
+    >>> wikis_given("en,jawiki"), wikis_given(["ja", "commonswiki"])
+    (('enwiki', 'jawiki'), ('jawiki', 'commonswiki'))
+
+    Raises:
+        UsageError: one of them does not exist, or none is given.
+    """
+    names = split_list(wikis) if isinstance(wikis, str) else wikis
+    known = tuple(name if split_wiki(name)[1] else wiki_named(name) for name in names)
+    if not known:
+        raise UsageError("no wiki is given: name one, such as enwiki")
+    return known
 
 
 def only_wiki(value: str, flag: str = "wikis") -> str | None:

@@ -13,6 +13,7 @@ import wikianchor
 from tests.dumps import export, item, json_dump, page
 from wikianchor.api import text as api_text
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.version import program_version
 from wikianchor.pipelines.text.writing import MISSING
 
 DEMO = Path(__file__).parents[2] / "demo" / "dumps"
@@ -137,7 +138,10 @@ def test_pages_of_other_namespaces(tmp_path: Path) -> None:
 def test_items(tmp_path: Path) -> None:
     lines = [item(42, sitelinks={"enwiki": "Ada"}), item(43, sitelinks={"dewiki": "Bob"})]
     (tmp_path / "w.json").write_bytes(json_dump(lines))
-    assert [each.qid for each in wikianchor.read_items(f"{tmp_path}/w.json", ["enwiki"])] == [42]
+    for wikis in (["enwiki"], "enwiki", "en", ["en"]):
+        assert [each.qid for each in wikianchor.read_items(tmp_path / "w.json", wikis)] == [42]
+    with pytest.raises(UsageError, match="no wiki is given"):
+        list(wikianchor.read_items(tmp_path / "w.json", ""))
     (tmp_path / "bad.json").write_text('[\n{"id": "Q1", "enwiki"\n]\n')
     with pytest.raises(InputError, match=r"bad.json: entity 1: "):
         list(wikianchor.read_items(f"{tmp_path}/bad.json", ["enwiki"]))
@@ -189,3 +193,22 @@ def test_training_and_evaluation(demo_build: Path, tmp_path: Path) -> None:
     assert [result.task for result in results] == ["STS.sts.tsv"]
     with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
         wikianchor.evaluate(model, nothing=1)
+
+
+def test_a_wrong_objective_is_named() -> None:
+    with pytest.raises(UsageError, match="'eese' is no objective: did you mean ease"):
+        wikianchor.train("eese", data="x")
+
+
+def test_errors_and_the_version_are_in_the_namespace() -> None:
+    assert wikianchor.InputError is InputError
+    assert wikianchor.UsageError is UsageError
+    assert wikianchor.__version__ == program_version()
+    assert all(hasattr(wikianchor, name) for name in wikianchor.__all__)
+
+
+def test_a_dataset_has_a_length_rows_and_a_head(demo_build: Path) -> None:
+    pairs = wikianchor.open_dataset(demo_build / "pairs")
+    rows = list(pairs)
+    assert len(pairs) == pairs.rows() == len(rows)
+    assert pairs.head(3) == rows[:3] == pairs.to_arrow().slice(0, 3).to_pylist()

@@ -164,7 +164,11 @@ wikianchor sentences --dumps=dumps/dump.xml --wikis=klingon --output=new
 wikianchor sentences --dumps=dumps/dump.xml --output=ftp://a/b
   1 ftp://a/b: cannot be opened (...): give a path, or a gs:// or s3:// URI
 wikianchor sentences --dumps=dumps/dump.xml --output=gs://
-  1 gs://: names no bucket: give gs://BUCKET/PATH
+  2 --output=gs://: name a bucket: gs://BUCKET/PATH
+wikianchor publish out/pairs --to=s3://
+  2 --to=s3://: name a bucket: s3://BUCKET/PATH
+wikianchor publish out/pairs --to=
+  2 --to=: name a directory
 wikianchor sentences --dumps=dumps/dump.xml --output=text.txt
   2 --output=text.txt is a file: name a directory
 wikianchor sentences --dumps=dumps/dump.xml --output=text.txt/new

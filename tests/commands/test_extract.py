@@ -328,3 +328,7 @@ def test_help_explains_the_command() -> None:
     for words in ('{"title"', '"blocks"', '"sentences"', "--siteinfo", "--title", "--blank_templates", "examples:"):
         assert words in said
     assert "Beam" not in said
+
+
+def test_an_empty_standard_input_is_told() -> None:
+    assert fails("--wikis=enwiki", status=0).endswith("standard input is empty: no page was read; see --title")

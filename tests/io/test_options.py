@@ -404,3 +404,12 @@ def test_an_objective_has_its_own_options_alone() -> None:
     assert shared <= set.intersection(*names.values(), {entry.name for entry in declared(MboeConfig)})
     for config in (*CONFIGS.values(), MboeConfig):
         assert {entry.name for entry in declared(config) if not entry.group} <= set(config.FIRST)
+
+
+def test_a_home_directory_and_a_path_object_are_paths_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    path = Option("", kind=str)
+    assert path.read("~/a,b~,~c,~/d") == "/home/ada/a,b~,~c,/home/ada/d"
+    assert path.read(Path("~/a")) == "/home/ada/a"
+    assert Option("", kind=tuple).read(["~/a", Path("b")]) == ("/home/ada/a", "b")
+    assert Option("", kind=int).read(3) == 3

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from os.path import basename
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wikianchor.io.errors import InputError
-from wikianchor.io.storage import filesystem
+from wikianchor.io.storage import filesystem, local_path
 from wikianchor.pipelines.dataset.entity_labels import LABELLED, entity_labels, labelled
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.dataset.reader import Dataset
@@ -38,6 +40,17 @@ class OpenDataset:
     def __repr__(self) -> str:
         rows = ", ".join(f"{config}: {self.rows(config):,} rows" for config in self.configs)
         return f"<{self.manifest['dataset']} in {self._dataset.directory}: {rows}>"
+
+    def __len__(self) -> int:
+        return self.rows()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows of the first table, in order, as dicts."""
+        return (row for batch in self.batches() for row in batch.to_pylist())
+
+    def head(self, rows: int = 5) -> list[dict[str, Any]]:
+        """Return the first rows of the first table."""
+        return list(islice(self, rows))
 
     def rows(self, config: str = "") -> int:
         """Return the number of rows of a table."""
@@ -121,7 +134,7 @@ class OpenDataset:
         return config or self.configs[0]
 
 
-def open_dataset(directory: str) -> OpenDataset:
+def open_dataset(directory: str | os.PathLike[str]) -> OpenDataset:
     """Open a finished dataset.
 
     Args:
@@ -134,7 +147,7 @@ def open_dataset(directory: str) -> OpenDataset:
         pairs = wikianchor.open_dataset("out/pairs")
         frame = pairs.to_pandas(columns=["text", "entity", "hard_negatives"])
     """
-    manifest = read_manifest(directory.rstrip("/"))
-    if manifest is None:
-        raise InputError(f"{directory}: no finished dataset here (no manifest.json): run its stage to the end")
-    return OpenDataset(directory.rstrip("/"), manifest)
+    path = local_path(directory).rstrip("/")
+    if (manifest := read_manifest(path)) is None:
+        raise InputError(f"{path}: no finished dataset here (no manifest.json): run its stage to the end")
+    return OpenDataset(path, manifest)

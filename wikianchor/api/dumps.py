@@ -4,13 +4,15 @@ They read files from the beginning to the end in one process; `wikianchor.pipeli
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator
 
 from wikianchor.io.errors import InputError
-from wikianchor.io.storage import file_size
+from wikianchor.io.storage import file_size, local_path
 from wikianchor.pipelines.sentences.wiki import PageRows, Wiki, open_wiki
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
+from wikianchor.pipelines.wikimedia.wiki_lists import wikis_given
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, iter_lines, parse_item, wanted_filter
 
 __all__ = ["PageRows", "Wiki", "open_wiki", "read_items", "read_pages"]
@@ -18,7 +20,7 @@ __all__ = ["PageRows", "Wiki", "open_wiki", "read_items", "read_pages"]
 ARTICLES = frozenset({0})
 
 
-def read_pages(path: str, namespaces: Collection[int] | None = ARTICLES) -> Iterator[Page]:
+def read_pages(path: str | os.PathLike[str], namespaces: Collection[int] | None = ARTICLES) -> Iterator[Page]:
     """Yield the pages of an XML dump, each at its newest revision, in the order of the file.
 
     Args:
@@ -33,6 +35,7 @@ def read_pages(path: str, namespaces: Collection[int] | None = ARTICLES) -> Iter
         for page in wikianchor.read_pages("ukwiki-20260101-pages-articles.xml.bz2", namespaces={10}):
             print(page.title, len(page.text))
     """
+    path = local_path(path)
     for raw, offset in cut_pages(read_range(Range(path, 0, file_size(path), last=True)), path):
         where = f"{path} near byte {offset}"
         if namespaces is None or page_namespace(raw, where) in namespaces:
@@ -40,19 +43,24 @@ def read_pages(path: str, namespaces: Collection[int] | None = ARTICLES) -> Iter
 
 
 def read_items(
-    path: str, wikis: Collection[str], languages: Collection[str] = ("en", "mul"), texts: Collection[str] = ("labels",)
+    path: str | os.PathLike[str],
+    wikis: str | Collection[str],
+    languages: Collection[str] = ("en", "mul"),
+    texts: Collection[str] = ("labels",),
 ) -> Iterator[Item]:
     """Yield the items of a Wikidata JSON dump that have a page in one of some wikis.
 
     Args:
         path: a file as Wikimedia publishes it (.json, .json.gz, .json.bz2), or a URI.
-        wikis: database names, such as "enwiki".
+        wikis: languages or database names, as the option --wikis: "en,jawiki", or a list of them.
         languages: codes of the languages whose texts are kept.
         texts: which texts are kept: "labels", "descriptions", "aliases".
 
     Raises:
         InputError: the file cannot be read, or a line is no entity.
+        UsageError: one of the wikis does not exist.
     """
+    path, wikis = local_path(path), wikis_given(wikis)
     is_wanted = wanted_filter(wikis)
     chunks = (chunk.data for chunk in read_range(Range(path, 0, file_size(path), last=True)))
     for number, line in enumerate(iter_lines(chunks, path), 1):

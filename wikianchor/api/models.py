@@ -61,6 +61,9 @@ def train_config(objective: str, config: str = "", **options: Any) -> Config:
     from wikianchor.trainer.data.own_rows import save_rows
     from wikianchor.trainer.options import read_file
 
+    if objective not in CONFIGS:
+        choices = f": choose of {', '.join(CONFIGS)}"
+        raise UsageError(f"{objective!r} is no objective{did_you_mean(objective, CONFIGS) or choices}")
     known = [option.name for option in declared(CONFIGS[objective])]
     if unknown := [name for name in options if name not in known]:
         raise TypeError(f"train() got an unexpected keyword argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")

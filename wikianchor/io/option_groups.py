@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wikianchor.io.options import at_least, directory, option, without_slash
+from wikianchor.io.options import at_least, directory, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,5 +75,5 @@ class Target:
         flag="to",
         metavar="PLACE",
         help="hf://user/name, gs://bucket/name, s3://bucket/name or a directory",
-        parse=without_slash,
+        parse=directory,
     )

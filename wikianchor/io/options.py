@@ -29,6 +29,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
+import os
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
@@ -121,6 +122,7 @@ class Option:
         """
         if self.auto and value == AUTO:
             return None
+        value = _with_home(value)
         read = self._parsed(value) if isinstance(value, str) else value
         if self.kind is tuple:
             read = tuple(read)
@@ -137,6 +139,22 @@ class Option:
             return [self.item(part) for part in split_list(text)]
         except ValueError as error:
             raise UsageError(f"--{self.flag}={text}: must be numbers with commas between") from error
+
+
+def _with_home(value: Any) -> Any:
+    """Return a value, paths as text, with the home directory in place of a ~ that a part of it begins with: a shell
+    puts it there only where a word begins, and `--output=~/out` is one word.
+
+    >>> _with_home("~/a,b~,~/c").replace(os.path.expanduser("~"), "/home/ada")
+    '/home/ada/a,b~,/home/ada/c'
+    """
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_with_home, value))
+    if not isinstance(value, str):
+        return value
+    return ",".join(os.path.expanduser(part) if part.startswith("~/") else part for part in value.split(","))
 
 
 def option(default: Any = MISSING, *, help: str, choices: Any = (), **settings: Any) -> Any:
@@ -383,14 +401,15 @@ def without_slash(value: str, flag: str) -> str:
 
 
 def directory(value: str, flag: str) -> str:
-    """Return the path of a directory without a slash at its end.
+    """Return the path or URI of a directory without a slash at its end.
 
     Raises:
-        UsageError: the path is empty, as that of an unset variable.
+        UsageError: the path is empty, as that of an unset variable, or a URI names no bucket.
     """
-    if not value.rstrip("/"):
-        raise UsageError(f"--{flag}={value}: name a directory")
-    return without_slash(value, flag)
+    scheme, is_uri, path = value.rpartition("://")
+    if not path.strip("/"):
+        raise UsageError(f"--{flag}={value}: name a " + (f"bucket: {scheme}://BUCKET/PATH" if is_uri else "directory"))
+    return value.rstrip("/")
 
 
 def at_least(least: int) -> Check:

@@ -31,6 +31,11 @@ READ_BYTES = 1 << 20
 _ERRNO = re.compile(r"\[errno (\d+)\]", re.IGNORECASE)
 
 
+def local_path(path: str | os.PathLike[str]) -> str:
+    """Return a path or URI as text, with the home directory in place of `~`."""
+    return os.path.expanduser(os.fspath(path))
+
+
 def is_local(path: str) -> bool:
     """Return whether a path is one of this machine, and no URI."""
     return "://" not in path

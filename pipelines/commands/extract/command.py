@@ -55,8 +55,8 @@ def run(config: ExtractOptions, beam_args: Sequence[str]) -> None:
         if wiki is None or config.title is None:
             if sys.stdin.isatty():
                 logging.getLogger("wikianchor").info('waiting for lines {"title": "...", "text": "..."} to be typed')
-            for line in extracted(sys.stdin.buffer, reader):
-                sys.stdout.buffer.write(line)
+            if not sum(map(sys.stdout.buffer.write, extracted(sys.stdin.buffer, reader))):
+                logging.getLogger("wikianchor").warning("standard input is empty: no page was read; see --title")
         else:
             page = wiki.page(config.title)
             for shown in reader.readable(page, wiki.read(page).title is not None):
