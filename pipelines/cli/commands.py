@@ -193,6 +193,12 @@ COMMANDS = {
         "a summary of a dataset, on the terminal or as an HTML page",
         "wikianchor report out/ --html=report.html",
     ),
+    "doctor": Command(
+        "commands.doctor",
+        "DoctorOptions",
+        "the state of this installation: engine, extras, cards, disk, stores",
+        "wikianchor doctor",
+    ),
 }
 # Commands of the trainer, named here for --help and suggestions; `wikianchor.__main__` runs them.
 TRAINER = {

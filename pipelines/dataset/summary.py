@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from os.path import basename, dirname
+from shutil import which
 from typing import Any
 
 from wikianchor.io.storage import matching
@@ -58,12 +59,15 @@ def spent(start: float, engine: str = "") -> str:
 
 
 def next_lines(*commands: Sequence[str]) -> list[str]:
-    """Return lines with the commands that may come next.
+    """Return lines with the commands that may come next, each as it must be typed here: where no `wikianchor` is on the
+    path of the shell, by the path of this program.
 
-    >>> next_lines(["wikianchor", "verify", "my out"])
-    ["next: wikianchor verify 'my out'"]
+    >>> next_lines(["cat", "my out"])
+    ["next: cat 'my out'"]
     """
-    return [f"{'next:' if not index else '  or:'} {shlex.join(words)}" for index, words in enumerate(commands)]
+    program = sys.argv[0] if basename(sys.argv[0]) == "wikianchor" and not which("wikianchor") else "wikianchor"
+    typed = [[program if word == "wikianchor" else word for word in words[:1]] + [*words[1:]] for words in commands]
+    return [f"{'next:' if not index else '  or:'} {shlex.join(words)}" for index, words in enumerate(typed)]
 
 
 def after(dataset: Dataset, config: Any) -> list[str]:

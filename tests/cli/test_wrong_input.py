@@ -331,6 +331,8 @@ wikianchor report nowhere
   1 nowhere: no finished dataset here (no manifest.json): run its stage to the end
 wikianchor report s3:///a
   1 s3:///a: names no bucket: give s3://BUCKET/PATH
+wikianchor doctor now
+  2 unknown argument now: see --help
 wikianchor report out --html=/proc/new.html
   1 /proc/new.html: cannot be written (No such file or directory): choose another --html
 wikianchor report out --html=nowhere/new.html

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from tests.every_pipeline import every_pipeline as every_pipeline
 from tests.test_docs import known_flags
 from wikianchor.pipelines.commands.download.needs import NEEDS
 from wikianchor.pipelines.dataset.reasons import FLAGS, OUTCOMES, REASONS, counted
-from wikianchor.pipelines.dataset.summary import after_download
+from wikianchor.pipelines.dataset.summary import after_download, next_lines
 from wikianchor.pipelines.pairs.decisions import BUCKETS
 
 Run = Callable[..., Any]
@@ -97,3 +98,16 @@ def test_the_report_names_the_flag_of_a_reason(tmp_path: Path, wikianchor: Run) 
     assert re.search(r"below_floor \d+: see --min_links", build.output)
     assert "its entity has too few links: see --min_links" in page.read_text("utf-8")
     assert any("open it in a browser" in line for line in report.progress)
+
+
+def test_the_next_command_is_typed_as_this_one_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = ["wikianchor", "verify", "out"]
+    monkeypatch.setattr(sys, "argv", [".venv/bin/wikianchor", "demo"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert next_lines(command, command) == [
+        "next: .venv/bin/wikianchor verify out",
+        "  or: .venv/bin/wikianchor verify out",
+    ]
+    (tmp_path / "wikianchor").write_text("#!/bin/sh\n")
+    (tmp_path / "wikianchor").chmod(0o755)
+    assert next_lines(command) == ["next: wikianchor verify out"]

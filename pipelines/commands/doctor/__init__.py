@@ -1,0 +1,1 @@
+"""`wikianchor doctor`: the state of an installation."""
