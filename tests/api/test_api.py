@@ -193,6 +193,9 @@ def test_training_and_evaluation(demo_build: Path, tmp_path: Path) -> None:
     assert [result.task for result in results] == ["STS.sts.tsv"]
     with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
         wikianchor.evaluate(model, nothing=1)
+    # One file is not the list of its letters.
+    with pytest.raises(InputError, match="none.tsv: no such file"):
+        wikianchor.evaluate(Path(model), sts="none.tsv")
 
 
 def test_a_wrong_objective_is_named() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import did_you_mean
-from wikianchor.io.options import declared, split_list
+from wikianchor.io.options import declared
 
 if TYPE_CHECKING:
     from wikianchor.trainer.config import Config
@@ -74,7 +74,9 @@ def train_config(objective: str, config: str = "", **options: Any) -> Config:
     return make(objective, {**(read_file(objective, config) if config else {}), **options, **paths})
 
 
-def evaluate(model: str, data: str = "", tasks: str | Sequence[str] = (), **options: Any) -> list[Result]:
+def evaluate(
+    model: str | os.PathLike[str], data: str | os.PathLike[str] = "", tasks: str | Sequence[str] = (), **options: Any
+) -> list[Result]:
     """Score a model.
 
     Args:
@@ -94,7 +96,12 @@ def evaluate(model: str, data: str = "", tasks: str | Sequence[str] = (), **opti
     from wikianchor.trainer.evaluate.command import run
     from wikianchor.trainer.evaluate.options import EvaluateOptions
 
-    names = split_list(tasks) if isinstance(tasks, str) else tuple(tasks)
-    given = {"data": data, **({"tasks": names} if names else {}), **options}
-    results, _ = run(EvaluateOptions(model=(model,), **given), complete=True)
+    given: dict[str, Any] = {"model": [model], "data": data, **({"tasks": tasks} if tasks else {}), **options}
+    known = {option.name: option for option in declared(EvaluateOptions)}
+    if unknown := [name for name in given if name not in known]:
+        raise TypeError(
+            f"evaluate() got an unexpected keyword argument {unknown[0]!r}{did_you_mean(unknown[0], known)}"
+        )
+    read = {name: known[name].read(value) for name, value in given.items()}
+    results, _ = run(EvaluateOptions(**read), complete=True)
     return results
