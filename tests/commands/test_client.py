@@ -7,12 +7,14 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from tests.servers import dump_server as faults
 from tests.servers.dump_server import DumpServer, serving
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.pipelines.commands.download import client as client_module
 from wikianchor.pipelines.commands.download.client import LIST_BYTES, Client, Patience, Stopped
 from wikianchor.pipelines.commands.download.target import RemoteFile
 
@@ -164,3 +166,17 @@ def test_a_list_without_end_is_none(server: DumpServer) -> None:
     server.faults["/list"] = [faults.endless]
     with pytest.raises(InputError, match=f"more than {LIST_BYTES >> 20} MB"):
         Client("test (a@b.example)", PATIENCE).read(f"{server.url}/list")
+
+
+def test_each_attempt_is_told(server: DumpServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    warning = mock.Mock()
+    monkeypatch.setattr(client_module.log, "warning", warning)
+    server.faults["/x/data.bz2"] = [faults.refuse(503), faults.truncate(100)]
+    fetch(server, tmp_path)
+    messages = [call.args[0] % call.args[1:] for call in warning.call_args_list]
+    assert messages[0].endswith("/x/data.bz2: the server answers 503: attempt 2 of 4 in 1 s")
+    assert len(messages) == 2
+    # A server that is not there has a reason of a few words.
+    nowhere = Client("test (a@b.example)", Patience(0.5, 2, 0.01, 0.01))
+    with pytest.raises(InputError, match=r"localhost:1/: 2 attempts .* with: Failed to establish a new connection"):
+        nowhere.read("http://localhost:1/")

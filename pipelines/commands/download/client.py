@@ -6,6 +6,8 @@ next attempt continues there.
 
 from __future__ import annotations
 
+import logging
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +20,7 @@ import urllib3
 from wikianchor.io.buckets import first_line
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import READ_BYTES
+from wikianchor.io.units import duration
 from wikianchor.pipelines.commands.download.target import Download, RemoteFile, open_download
 
 # The largest list of files that is read; real ones have a few hundred kilobytes.
@@ -25,6 +28,9 @@ LIST_BYTES = 32 << 20
 # An attempt that brings fewer bytes counts as failed.
 PROGRESS_BYTES = 1 << 20
 T = TypeVar("T")
+log = logging.getLogger("wikianchor")
+# How urllib3 begins an error of a connection.
+_CONNECTION = re.compile(r"^<?[\w.]+\(.*?\)>?: ")
 
 
 @dataclass(frozen=True)
@@ -196,7 +202,9 @@ class Client:
                     allow_redirects=True,
                 )
             except (requests.ConnectionError, requests.Timeout) as error:
-                raise _Retry(first_line(error)) from error
+                # What the libraries around the reason say of it is long.
+                reason = getattr(error.args[0] if error.args else error, "reason", error)
+                raise _Retry(_CONNECTION.sub("", first_line(reason))) from error
             except (requests.RequestException, UnicodeError) as error:
                 raise InputError(f"{url}: {first_line(error)}") from error
             with response:
@@ -229,7 +237,11 @@ class Client:
                         f"{url}: {failures} attempts in a row failed, the last with: {error}: "
                         "run the same command again to go on, or try another --mirror"
                     ) from error
-                self._stop.wait(min(max(error.pause, patience.pause * 2.0 ** (failures - 1)), patience.longest_pause))
+                pause = min(max(error.pause, patience.pause * 2.0 ** (failures - 1)), patience.longest_pause)
+                log.warning(
+                    "%s: %s: attempt %d of %d in %s", url, error, failures + 1, patience.attempts, duration(pause)
+                )
+                self._stop.wait(pause)
                 self._check_stop()
 
 

@@ -7,6 +7,7 @@ still has them is neither fetched nor read again.
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -38,6 +39,7 @@ from wikianchor.pipelines.engine.progress import Progress
 RECORD = "download.json"
 # Wikimedia allows three connections per address.
 CONNECTIONS = 3
+log = logging.getLogger("wikianchor")
 
 
 def run(config: DownloadOptions, beam_args: Sequence[str]) -> None:
@@ -50,6 +52,7 @@ def run(config: DownloadOptions, beam_args: Sequence[str]) -> None:
     stop = threading.Event()
     client = Client(f"wikianchor/{program_version()} ({config.contact})", stop=stop)
     site = DumpSite(client, config.site, config.mirror)
+    log.info("asking %s which dumps there are", config.site)
     files = list(site.files(NEEDS[config.target], config.wikis, config.date, config.source))
     record = read_record(config.output)
     missing = [file for file in files if not is_verified(config.output, file, record)]
