@@ -194,7 +194,7 @@ def test_training_and_evaluation(demo_build: Path, tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
         wikianchor.evaluate(model, nothing=1)
     # One file is not the list of its letters.
-    with pytest.raises(InputError, match="none.tsv: no such file"):
+    with pytest.raises(InputError, match=r"none\.tsv: no such file"):
         wikianchor.evaluate(Path(model), sts="none.tsv")
 
 
