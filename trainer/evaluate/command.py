@@ -56,7 +56,8 @@ class LoadedSets:
     Attributes:
         tasks: those that can be scored, with their subsets.
         missing: a line for each set of a group that is not there.
-        failed: a line for each set that cannot be read, and for each that was asked for by its own name and is missing.
+        failed: a line for each archive, set or subset that cannot be read, and for each set that was asked for by its
+            own name and is missing.
     """
 
     tasks: LoadedTasks = field(default_factory=list)
@@ -90,7 +91,8 @@ def load_tasks(directory: str, names: Sequence[str], options: EvaluateOptions) -
         UsageError: there is no such task.
         InputError: there is no such directory.
     """
-    data, sets = EvaluationFiles(directory), LoadedSets()
+    data = EvaluationFiles(directory)
+    sets = LoadedSets(failed=data.failed)
     by_name = {name.lower() for name in names}
     for task in choose(names):
         try:

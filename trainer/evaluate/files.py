@@ -1,6 +1,6 @@
 """The files of evaluation sets, found by their names anywhere under one directory.
 
-Sets are published with fixed file names, so they are found wherever a user keeps them.
+Sets are published with fixed file names, so they are found wherever a user keeps them. An archive is a directory here.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -17,9 +18,11 @@ from pyarrow import fs, parquet
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import exists, filesystem, read_bytes, reading
+from wikianchor.trainer.evaluate.archives import ENDINGS, members
 from wikianchor.trainer.evaluate.languages import asked
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 
 @dataclass
@@ -85,7 +88,8 @@ class EvaluationFiles:
 
     Attributes:
         root: the directory.
-        names: paths of the files relative to it, sorted.
+        names: paths of the files relative to it, sorted; `ARCHIVE/NAME` for a file in an archive.
+        failed: a line for each archive, and for each subset of a readable set, that cannot be read.
     """
 
     def __init__(self, root: str) -> None:
@@ -96,7 +100,16 @@ class EvaluationFiles:
                 raise InputError(f"{root}: no such directory: --data names where the evaluation sets are")
             infos = files.get_file_info(fs.FileSelector(inner, recursive=True))
         names = [os.path.relpath(info.path, inner) for info in infos if info.type == fs.FileType.File]
-        self.names = sorted(name for name in names if not name.startswith(".") and "/." not in name)
+        self.failed: list[str] = []
+        self._packed: dict[str, Callable[[], bytes]] = {}
+        for name in filter(ENDINGS.fullmatch, _visible(names)):
+            try:
+                packed = members(self.path(name))
+            except InputError as error:
+                self.failed.append(str(error))
+            else:
+                self._packed |= {f"{name}/{member}": read for member, read in packed.items()}
+        self.names = sorted(_visible([*names, *self._packed]))
 
     @classmethod
     def of_file(cls, path: str) -> EvaluationFiles:
@@ -106,6 +119,7 @@ class EvaluationFiles:
             InputError: there is no such file.
         """
         files = cls.__new__(cls)
+        files.failed, files._packed = [], {}
         folder, _, name = path.rpartition("/")
         files.root, files.names = folder or ("/" if path.startswith("/") else "."), [name]
         if not exists(files.path(name)):
@@ -138,19 +152,43 @@ class EvaluationFiles:
             groups.setdefault(group, []).append(name)
         return groups
 
-    def by_language(self, pattern: str, title: str, languages: Iterable[str]) -> dict[str, str]:
-        """Return the file of each language, for languages that are asked for.
+    def by_language(
+        self, pattern: str, title: str, languages: Iterable[str], read: Callable[[EvaluationFiles, str, str], T]
+    ) -> list[T]:
+        """Return what `read` makes of the file of each language that is asked for.
 
         Args:
             pattern: as for `match`; its first group is the code of the language.
             title: the set in words, for the error.
             languages: those asked for; none for all.
+            read: takes these files, the path of the file, and the code.
 
         Raises:
-            InputError: several files of a language match, and their contents differ.
+            InputError: no language can be read.
         """
-        groups = {code: names for code, names in self.by_group(pattern).items() if asked(code, languages)}
-        return {code: str(self.same(names, f"{title} {code}")) for code, names in groups.items()}
+        groups = self.by_group(pattern)
+        return self.read_each(
+            (code for code in groups if asked(code, languages)),
+            lambda code: read(self, str(self.same(groups[code], f"{title} {code}")), code),
+        )
+
+    def read_each(self, names: Iterable[K], read: Callable[[K], T]) -> list[T]:
+        """Return what `read` makes of each name. One that cannot be read does not stop the others, but is in `failed`.
+
+        Raises:
+            InputError: none can be read.
+        """
+        parts, errors = [], []
+        for name in names:
+            try:
+                parts.append(read(name))
+            except InputError as error:
+                errors.append(error)
+        if errors and not parts:
+            raise errors[0]
+        # Two tasks may read the same files.
+        self.failed += [str(error) for error in errors if str(error) not in self.failed]
+        return parts
 
     def same(self, names: Sequence[str], title: str) -> str | None:
         """Return the first of several copies of a file, or None where there is none.
@@ -170,22 +208,25 @@ class EvaluationFiles:
 
     def bytes(self, name: str) -> bytes:
         """Return the content of a file."""
-        return read_bytes(self.path(name))
+        return self._packed[name]() if name in self._packed else read_bytes(self.path(name))
 
     def sha256(self, name: str) -> str:
         """Return the sha256 of a file, in hexadecimal."""
         return hashlib.sha256(self.bytes(name)).hexdigest()
 
-    def rows(self, name: str, source: SetSource, parse: Callable[[str], T | None], skip: int = 0) -> Iterator[T]:
+    def rows(
+        self, name: str, source: SetSource, parse: Callable[[str], T | None], skip: int = 0, encoding: str = "utf-8"
+    ) -> Iterator[T]:
         """Yield what `parse` makes of each line, and count the lines in `source`.
 
         Args:
             name: path of the file.
-            source: record of the file, and of lines that are not UTF-8 or of which `parse` makes None.
+            source: record of the file, and of lines that cannot be decoded or of which `parse` makes None.
             parse: parser of a line.
             skip: lines of the header.
+            encoding: the encoding of lines that are not UTF-8.
         """
-        for line in self.lines(name, source)[skip:]:
+        for line in self.lines(name, source, encoding)[skip:]:
             source.rows += 1
             row = None if line is None else parse(line)
             if row is None:
@@ -202,11 +243,11 @@ class EvaluationFiles:
         with reading(self.path(name)):
             return parquet.ParquetFile(pa.BufferReader(self.bytes(name)))
 
-    def lines(self, name: str, source: SetSource) -> list[str | None]:
-        """Return a file's lines, None for a line that is not UTF-8, and record the file in `source`."""
+    def lines(self, name: str, source: SetSource, encoding: str = "utf-8") -> list[str | None]:
+        """Return a file's lines, None for a line that is neither UTF-8 nor in `encoding`; record it in `source`."""
         content = self.bytes(name)
         source.files[name] = hashlib.sha256(content).hexdigest()
-        return split_lines(content)
+        return split_lines(content, encoding)
 
     def aligned(self, names: Sequence[str], source: SetSource) -> list[list[str | None]]:
         """Return the lines of files that correspond line by line.
@@ -221,6 +262,10 @@ class EvaluationFiles:
         return columns
 
 
+def _visible(names: Iterable[str]) -> list[str]:
+    return [name for name in names if not name.startswith(".") and "/." not in name]
+
+
 def two_columns(line: str) -> tuple[str, str] | None:
     """Return what is before and after the first tab; None where either is empty.
 
@@ -231,7 +276,7 @@ def two_columns(line: str) -> tuple[str, str] | None:
     return (first.strip(), second.strip()) if first.strip() and second.strip() else None
 
 
-def split_lines(content: bytes) -> list[str | None]:
+def split_lines(content: bytes, encoding: str = "utf-8") -> list[str | None]:
     """Split a file at line feeds alone; other characters at which `str.splitlines` splits are text in these files.
 
     >>> split_lines(b"a\\x0bb\\r\\nc\\n")
@@ -240,11 +285,11 @@ def split_lines(content: bytes) -> list[str | None]:
     lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if not lines[-1]:
         lines.pop()
-    return [_decode(line.removesuffix(b"\r")) for line in lines]
+    return [_decode(line.removesuffix(b"\r"), ("utf-8", encoding)) for line in lines]
 
 
-def _decode(line: bytes) -> str | None:
-    try:
-        return line.decode()
-    except UnicodeDecodeError:
-        return None
+def _decode(line: bytes, encodings: Sequence[str]) -> str | None:
+    for encoding in encodings:
+        with suppress(UnicodeDecodeError):
+            return line.decode(encoding)
+    return None

@@ -16,6 +16,8 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, v
 from sklearn.metrics.cluster import contingency_matrix
 
 Vectors = NDArray[np.float32]
+# Ranks that nDCG and recall of a retrieval look at, as mteb's main score does.
+TOP = 10
 
 
 def unit(vectors: Vectors) -> Vectors:
@@ -194,3 +196,20 @@ def average_precision(relevance: Sequence[bool], relevant: int) -> float:
     hits = np.asarray(relevance, np.float64)
     precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
     return float((precision * hits).sum() / min(relevant, len(hits)))
+
+
+def top_scores(grades: Sequence[float], relevant: Sequence[float]) -> dict[str, float]:
+    """Return nDCG@10 and recall@10 of one query, as trec_eval defines them.
+
+    Args:
+        grades: grades of the best candidates, the best first; 0 for one that is not relevant.
+        relevant: grades of all relevant candidates, one or more, each above 0.
+
+    >>> top_scores([0, 1], [1])
+    {'ndcg_at_10': 0.6309297535714575, 'recall_at_10': 1.0}
+    """
+    discounts = 1 / np.log2(np.arange(2, TOP + 2))
+    actual, best = (
+        float(np.dot(gains[:TOP], discounts[: len(gains)])) for gains in (grades, sorted(relevant, reverse=True))
+    )
+    return {f"ndcg_at_{TOP}": actual / best, f"recall_at_{TOP}": np.count_nonzero(grades[:TOP]) / len(relevant)}

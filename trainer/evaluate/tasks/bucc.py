@@ -60,8 +60,7 @@ class Mining(Subset):
 
 def load(data: EvaluationFiles, options: EvaluateOptions) -> list[Mining]:
     """Return the languages whose files exist."""
-    files = data.by_language(r"([a-z]{2})-en\.training\.gold", "BUCC", options.languages)
-    return [read(data, gold, code) for code, gold in files.items()]
+    return data.by_language(r"([a-z]{2})-en\.training\.gold", "BUCC", options.languages, read)
 
 
 def read(data: EvaluationFiles, gold: str, code: str) -> Mining:

@@ -129,12 +129,11 @@ def protocol(options: EvaluateOptions) -> dict[str, Any]:
 
 def load_short_texts(data: EvaluationFiles, options: EvaluateOptions) -> list[Labelled]:
     """Return those of the eight sets whose files exist."""
-    parts = []
-    for name, base in SETS.items():
-        files = [file for file in data.match(rf"{base}\.txt") if _known(data, file)]
-        if file := data.same(files, f"the set {name}"):
-            parts.append(read_short_texts(data, file, name))
-    return parts
+    files = {name: [file for file in data.match(rf"{base}\.txt") if _known(data, file)] for name, base in SETS.items()}
+    return data.read_each(
+        (name for name in SETS if files[name]),
+        lambda name: read_short_texts(data, str(data.same(files[name], f"the set {name}")), name),
+    )
 
 
 def _label_file(file: str) -> str:
@@ -188,8 +187,9 @@ def load_mewsc16(data: EvaluationFiles, options: EvaluateOptions) -> list[Labell
         first, second = next(iter(released.values()))[0], next(iter(built.values()))[0]
         raise InputError(f"{data.root}: MewsC-16 is there as {first} and as {second}: name one by --data")
     read = _read_released if released else _read_built
-    files = sorted((released or built).items())
-    return [read(data, names, language) for language, names in files if asked(language, options.languages)]
+    files = released or built
+    languages = [language for language in sorted(files) if asked(language, options.languages)]
+    return data.read_each(languages, lambda language: read(data, files[language], language))
 
 
 def _released(data: EvaluationFiles) -> dict[str, list[str]]:
@@ -216,9 +216,11 @@ def _built(data: EvaluationFiles) -> dict[str, list[str]]:
 
 
 def _read_built(data: EvaluationFiles, files: list[str], language: str) -> Labelled:
-    source = SetSource({file: data.sha256(file) for file in files})
+    # Copies of a shard, such as one in an archive, count once.
+    unique = {(file.rpartition("/")[2], data.sha256(file)): file for file in files}
+    source = SetSource({file: sha256 for (_, sha256), file in unique.items()})
     rows: list[tuple[str | None, str | None]] = []
-    for file in files:
+    for file in unique.values():
         with reading(data.path(file)):
             table = data.parquet(file).read(columns=["sentence", "label"])
         rows += zip(table["sentence"].to_pylist(), table["label"].to_pylist(), strict=True)

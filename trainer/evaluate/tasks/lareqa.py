@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from wikianchor.io.parsing import malformed
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import tag
-from wikianchor.trainer.evaluate.metrics import average_precision, cosine_blocks, unit
+from wikianchor.trainer.evaluate.metrics import average_precision, cosine_blocks, top_scores, unit
 from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.task import (
     EvaluationTask,
@@ -53,8 +53,7 @@ class QuestionSet(Subset):
 
 def load(data: EvaluationFiles, options: EvaluateOptions, folder: str) -> list[QuestionSet]:
     """Return the languages of a folder such as xquad-r. With `--languages` the others are not in the pool either."""
-    files = data.by_language(rf"{folder}/([a-z]{{2}})\.json", folder, options.languages)
-    return [read(data, file, code) for code, file in files.items()]
+    return data.by_language(rf"{folder}/([a-z]{{2}})\.json", folder, options.languages, read)
 
 
 def read(data: EvaluationFiles, file: str, code: str) -> QuestionSet:
@@ -95,13 +94,14 @@ def score(parts: Sequence[QuestionSet], vectors: SentenceVectors, options: Evalu
     rows, cells = [], []
     for part in progress(parts):
         tops = ranked(unit(vectors(list(part.questions.values()))), pool, vectors.encoder.device)
-        precisions = [
-            average_precision([sentence in relevant[question] for sentence in top], len(relevant[question]))
-            for question, top in zip(part.questions, tops.tolist(), strict=True)
-        ]
-        value = float(np.mean(precisions))
-        counts = {"questions": len(precisions), "candidates": len(pool)}
-        rows.append(mteb_row(part.name, [tag(part.name)], value, **{f"map_at_{TOP}": value}, **counts))
+        scores = []
+        for question, top in zip(part.questions, tops.tolist(), strict=True):
+            hits, count = [sentence in relevant[question] for sentence in top], len(relevant[question])
+            scores.append({f"map_at_{TOP}": average_precision(hits, count), **top_scores(hits, [1] * count)})
+        means = {name: float(np.mean([query[name] for query in scores])) for name in scores[0]}
+        value = means[f"map_at_{TOP}"]
+        counts = {"questions": len(scores), "candidates": len(pool)}
+        rows.append(mteb_row(part.name, [tag(part.name)], value, **means, **counts))
         cells.append(TableCell(table, part.name, value))
     return TaskScores({"test": rows}, cells, PROTOCOL)
 

@@ -1,4 +1,5 @@
-"""Retrieval of texts by cosine, as in SDJC's evaluation on QABot: MRR, MAP, P@1 and P@5.
+"""Retrieval of texts by cosine: nDCG@10, the main score as in mteb, and recall@10; MRR, MAP, P@1 and P@5 as in SDJC's
+evaluation on QABot.
 
 The files have BEIR's layout: corpus.jsonl and queries.jsonl (`_id`, `text`), qrels/test.tsv (query-id, corpus-id,
 score); or they are those of SDJC's release, QAbot-relevant.csv (query and relevant question, separated by a tab) and
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from wikianchor.io.errors import InputError
 from wikianchor.io.parsing import malformed
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource, two_columns
-from wikianchor.trainer.evaluate.metrics import unit
+from wikianchor.trainer.evaluate.metrics import TOP, top_scores, unit
 from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.task import (
     EvaluationTask,
@@ -40,58 +41,61 @@ RELEVANT, OTHERS = r"QAbot-relevant\.csv", r"an\w*_QABot_dataset_subset\.csv"
 
 @dataclass(frozen=True)
 class Retrieval(Subset):
-    """Texts to rank, queries, and for each query the numbers of its relevant texts."""
+    """Texts to rank, queries, and for each query the grade of each relevant text by its number."""
 
     texts: list[str]
     queries: list[str]
-    relevant: list[frozenset[int]]
+    relevant: list[dict[int, float]]
 
 
 def load(data: EvaluationFiles, options: EvaluateOptions) -> list[Retrieval]:
     """Return all sets in BEIR's layout, named by their directories, and the released form of QABot."""
-    sets = []
-    for name in sorted(data.match(rf"qrels/{options.split}\.tsv")):
-        folder = name[: -len(f"qrels/{options.split}.tsv")]
-        corpus, queries = f"{folder}corpus.jsonl", f"{folder}queries.jsonl"
-        for needed in (corpus, queries):
-            if needed not in data.names:
-                raise InputError(f"{data.path(needed)}: missing beside {data.path(name)}: BEIR's layout has both")
-        sets.append(_read(data, folder.rstrip("/").rpartition("/")[2] or "retrieval", corpus, queries, name))
-    relevant = data.find(RELEVANT, "QABot") if options.split == "test" else None
-    return [*sets, *([_released(data, relevant)] if relevant else [])]
+    names = sorted(data.match(rf"qrels/{options.split}\.tsv"))
+    if options.split == "test" and data.match(RELEVANT):
+        names.append(RELEVANT)
+    parts = data.read_each(names, lambda name: (_released if name == RELEVANT else _read)(data, name))
+    # A set may be there as an archive and unpacked.
+    return list({(part.name, *part.source.files.values()): part for part in parts}.values())
 
 
-def _released(data: EvaluationFiles, pairs: str) -> Retrieval:
+def _released(data: EvaluationFiles, pattern: str) -> Retrieval:
     """Return QABot as released: the questions to rank are the relevant ones, and those of the subset if it is there."""
+    pairs = str(data.find(pattern, "QABot"))
     source = SetSource()
-    relevant: dict[str, set[int]] = {}
+    relevant: dict[str, dict[int, float]] = {}
     numbers: dict[str, int] = {}
     for query, question in data.rows(pairs, source, two_columns):
-        relevant.setdefault(query, set()).add(numbers.setdefault(question, len(numbers)))
+        relevant.setdefault(query, {})[numbers.setdefault(question, len(numbers))] = 1.0
     source.check("QABot")
     if others := data.find(OTHERS, "the questions of QABot"):
         lines = data.lines(others, source)
         with malformed(f"{data.path(others)}: no CSV with a column question"):
             for row in csv.DictReader(io.StringIO("\n".join(line or "" for line in lines))):
                 numbers.setdefault(row["question"].strip(), len(numbers))
-    return Retrieval("QABot", source, list(numbers), list(relevant), [frozenset(some) for some in relevant.values()])
+    return Retrieval("QABot", source, list(numbers), list(relevant), list(relevant.values()))
 
 
-def _read(data: EvaluationFiles, name: str, corpus: str, queries: str, qrels: str) -> Retrieval:
+def _read(data: EvaluationFiles, qrels: str) -> Retrieval:
     source = SetSource()
+    folder = qrels.rpartition("qrels/")[0]
+    corpus, queries = f"{folder}corpus.jsonl", f"{folder}queries.jsonl"
+    for needed in (corpus, queries):
+        if needed not in data.names:
+            raise InputError(f"{data.path(needed)}: missing beside {data.path(qrels)}: BEIR's layout has both")
+    name = folder.rstrip("/").rpartition("/")[2] or "retrieval"
     texts, queries_by_id = _texts(data, corpus, source), _texts(data, queries, source)
     numbers = {text_id: number for number, text_id in enumerate(texts)}
-    relevant: dict[str, set[int]] = {}
+    relevant: dict[str, dict[int, float]] = {}
     for query, text, score in data.rows(qrels, source, _judgement, skip=1):
         if query not in queries_by_id or text not in numbers:
             raise InputError(f"{data.path(qrels)}: {query} or {text} is in neither {queries} nor {corpus}")
         if score > 0:
-            relevant.setdefault(query, set()).add(numbers[text])
+            relevant.setdefault(query, {})[numbers[text]] = score
         else:
             source.blank += 1
     source.check(name)
     ids = [query for query in queries_by_id if query in relevant]
-    judged = [frozenset(relevant[query]) for query in ids]
+    judged = [relevant[query] for query in ids]
     return Retrieval(name, source, list(texts.values()), [queries_by_id[query] for query in ids], judged)
 
 
@@ -114,19 +118,20 @@ def _texts(data: EvaluationFiles, name: str, source: SetSource) -> dict[str, str
     return texts
 
 
-def ranking_scores(order: NDArray[np.int64], relevant: frozenset[int]) -> dict[str, float]:
+def ranking_scores(order: NDArray[np.int64], relevant: Mapping[int, float]) -> dict[str, float]:
     """Return the scores of one query.
 
     Args:
         order: (texts,) numbers of all texts, the nearest first.
-        relevant: numbers of the relevant texts, one or more.
+        relevant: grades of the relevant texts by their numbers, one or more.
 
-    >>> ranking_scores(np.array([2, 0, 1]), frozenset({0}))
-    {'mrr': 0.5, 'map': 0.5, 'p@1': 0.0, 'p@5': 0.2}
+    >>> ranking_scores(np.array([2, 0, 1]), {0: 1})["mrr"]
+    0.5
     """
     hits = np.flatnonzero(np.isin(order, list(relevant))) + 1
     precisions = np.arange(1, len(hits) + 1) / hits
     return {
+        **top_scores([relevant.get(int(number), 0) for number in order[:TOP]], list(relevant.values())),
         "mrr": float(1 / hits[0]),
         "map": float(precisions.sum() / len(relevant)),
         "p@1": float((hits <= 1).sum()),
@@ -146,12 +151,18 @@ def score(parts: Sequence[Retrieval], vectors: SentenceVectors, options: Evaluat
                 scores.append(ranking_scores(np.argsort(-line, kind="stable"), relevant))
         means = {name: float(np.mean([query[name] for query in scores])) for name in scores[0]}
         sizes = {"queries": len(part.queries), "texts": len(part.texts)}
-        rows.append(mteb_row(part.name, [], means["mrr"], **means, **sizes))
+        rows.append(mteb_row(part.name, [], means[f"ndcg_at_{TOP}"], **means, **sizes))
         cells += [
-            TableCell(f"{TABLE}, {part.name}", name.upper(), value, per_cent=False, average=False)
+            TableCell(f"{TABLE}, {part.name}", name.upper().replace("_AT_", "@"), value, per_cent=False, average=False)
             for name, value in means.items()
         ]
-    protocol = {"similarity": "cosine", "ranked": "all texts", "map": "over all relevant texts", "p@n": "divided by n"}
+    protocol = {
+        "similarity": "cosine",
+        "ranked": "all texts",
+        "map": "over all relevant texts",
+        "p@n": "divided by n",
+        "ndcg": "gain is the grade, discount is log2 of rank + 1, as in trec_eval and mteb",
+    }
     return TaskScores({options.split: rows}, cells, protocol)
 
 

@@ -76,18 +76,25 @@ class PairSet:
         """Return the subsets of one split, or the only one, by the first kind of files that is there."""
         if split not in self.splits:
             return []
-        parts: dict[str, ScoredPairs] = {}
+        files: dict[str, tuple[list[str], Mapping[str, Any]]] = {}
         for kind in self.files:
             pattern = kind["pattern"].replace("SPLIT", split).replace("PART", self.splits[split])
             groups: dict[str, list[str]] = {}
             for name, match in data.match(pattern).items():
                 if fits(data, name, kind):
-                    groups.setdefault(match[1] if match.re.groups else "", []).append(name)
+                    subset = match[1] if match.re.groups else kind.get("subset", "")
+                    groups.setdefault(subset, []).append(name)
             for subset, names in groups.items():
-                if subset not in parts and (self.language or _asked(subset, options.languages)):
-                    file = str(data.same(names, f"{self.name} {subset or split}"))
-                    parts[subset] = self.read(data, file, self.named(subset, split), kind, split)
-        return [parts[subset] for subset in sorted(parts)]
+                if self.language or _asked(subset, options.languages):
+                    files.setdefault(subset, (names, kind))
+
+        def read(subset: str) -> ScoredPairs:
+            names, kind = files[subset]
+            file = str(data.same(names, f"{self.name} {subset or split}"))
+            return self.read(data, file, self.named(subset, split), kind, split)
+
+        # A year is scored as a whole, languages one by one.
+        return [*map(read, sorted(files))] if self.column else data.read_each(sorted(files), read)
 
     def named(self, subset: str, split: str) -> str:
         """Return the name of a subset: of an English set without subsets the split, of another the language."""
@@ -101,7 +108,7 @@ class PairSet:
         Raises:
             InputError: it has no gold scores.
         """
-        gold = file.replace("STS.input.", "STS.gs.")
+        gold = gold_file(file)
         if gold == file:
             return read_pairs(data, file, name, (kind["parts"], SICK_PARTS[split]) if "parts" in kind else None)
         if not self.language:
@@ -131,7 +138,11 @@ class PairSet:
                 row(part.name, [tag(code) for code in part.name.split("-")[:2]], correlations(part, vectors), part)
                 for part in parts
             ]
-            cells = [TableCell(self.tables[0], scores["hf_subset"].upper(), scores["main_score"]) for scores in rows]
+            values = {scores["hf_subset"]: scores["main_score"] for scores in rows}
+            cells = [
+                TableCell(self.tables[0], name.upper(), value, average=not name.endswith("-wmt"))
+                for name, value in values.items()
+            ]
             return TaskScores({options.split: rows}, cells, PROTOCOL)
         whole = replace(concatenate("default", parts), shared=parts[0].shared)
         summary = row("default", [tag(self.language)], correlations(whole, vectors), whole)
@@ -149,6 +160,15 @@ class PairSet:
             summary["sets"] = {part.name: {**scores[part.name], "rows": len(part)} for part in parts}
             protocol["aggregation"] = "all pairs of the year's sets together; mean and wmean beside it"
         return TaskScores({options.split: [summary]}, cells, protocol)
+
+
+def gold_file(path: str) -> str:
+    """Return the path of the gold scores of STS.input.X.txt or STS2016.input.X.txt, or the path itself.
+
+    >>> gold_file("a.input.b/STS2016.input.x.txt"), gold_file("sts-test.csv")
+    ('a.input.b/STS2016.gs.x.txt', 'sts-test.csv')
+    """
+    return re.sub(r"((?:^|/)STS\d*)\.input\.([^/]*)$", r"\1.gs.\2", path)
 
 
 def fits(data: EvaluationFiles, name: str, kind: Mapping[str, Any]) -> bool:
@@ -178,7 +198,7 @@ def file_task(path: str) -> EvaluationTask:
     name = path.rpartition("/")[2]
 
     def load(data: EvaluationFiles, options: EvaluateOptions) -> list[ScoredPairs]:
-        gold = name.replace("STS.input.", "STS.gs.")
+        gold = gold_file(name)
         return [read_two_files(data, name, gold, name) if gold != name else read_pairs(data, name, name)]
 
     def score(parts: Sequence[ScoredPairs], vectors: SentenceVectors, options: EvaluateOptions) -> TaskScores:

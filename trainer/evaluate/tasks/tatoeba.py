@@ -48,8 +48,7 @@ class ParallelSentences(Subset):
 
 def load(data: EvaluationFiles, options: EvaluateOptions) -> list[ParallelSentences]:
     """Return the languages whose files exist, named by Tatoeba's codes."""
-    files = data.by_language(r"tatoeba\.([a-z]+)-eng\.\1", "Tatoeba", options.languages)
-    return [read(data, file, code) for code, file in files.items()]
+    return data.by_language(r"tatoeba\.([a-z]+)-eng\.\1", "Tatoeba", options.languages, read)
 
 
 def read(data: EvaluationFiles, file: str, code: str) -> ParallelSentences:

@@ -108,7 +108,9 @@ SETS: dict[str, list[tuple[str, str, Callable[[str], RawRow | None], int]]] = {
     "CR": [(rf"custrev\.{label}", "all", _only(label), 0) for label in ("pos", "neg")],
     "SUBJ": [(rf"subj\.{label}", "all", _only(label), 0) for label in ("objective", "subjective")],
     "MPQA": [(rf"mpqa\.{label}", "all", _only(label), 0) for label in ("pos", "neg")],
-    "SST2": [(rf"binary/sentiment-{part}", part, _label_after, 0) for part in ("train", "dev", "test")],
+    "SST2": [
+        (rf"(?:binary|SIF[^/]*/data)/sentiment-{part}", part, _label_after, 0) for part in ("train", "dev", "test")
+    ],
     "TREC": [
         (name, part, _label_before, 0) for name, part in ((r"train_5500\.label", "train"), (r"TREC_10\.label", "test"))
     ],
@@ -118,19 +120,16 @@ SETS: dict[str, list[tuple[str, str, Callable[[str], RawRow | None], int]]] = {
 
 def load(data: EvaluationFiles, options: EvaluateOptions) -> list[Classification]:
     """Return those of the seven sets whose files all exist."""
-    sets = []
-    for name, files in SETS.items():
-        paths = [data.find(pattern, f"{name} ({part})") for pattern, part, *_ in files]
-        if all(paths):
-            sets.append(_read(data, name, [str(path) for path in paths]))
-    return sets
+    complete = [name for name, files in SETS.items() if all(data.match(pattern) for pattern, *_ in files)]
+    return data.read_each(complete, lambda name: _read(data, name))
 
 
-def _read(data: EvaluationFiles, name: str, paths: Sequence[str]) -> Classification:
+def _read(data: EvaluationFiles, name: str) -> Classification:
     source = SetSource()
+    paths = [str(data.find(pattern, f"{name} ({part})")) for pattern, part, *_ in SETS[name]]
     rows: list[tuple[RawRow, str]] = []
     for path, (_, part, parse, header) in zip(paths, SETS[name], strict=True):
-        rows += [(row, part) for row in data.rows(path, source, _complete(parse), skip=header)]
+        rows += [(row, part) for row in data.rows(path, source, _complete(parse), header, "latin-1")]
     source.check(name)
     first, second, labels = (list(column) for column in zip(*(row for row, _ in rows), strict=True))
     dataset = Classification(name, source, first, second, labels, [part for _, part in rows])

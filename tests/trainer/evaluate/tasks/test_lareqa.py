@@ -71,11 +71,14 @@ def test_an_answer_that_is_far_counts_less(root: Path, tiny_model: Path) -> None
 def test_broken_files(root: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(root / "xquad-r/de.json", [paragraph(SENTENCES, {"a": ("kana", 1)}) | {"sentence_breaks": [[500, 600]]}])
     with pytest.raises(InputError, match="no row of LAReQA de can be used"):
-        lareqa.load(EvaluationFiles(str(root)), EvaluateOptions(), "xquad-r")
+        lareqa.load(EvaluationFiles(str(root)), EvaluateOptions(languages=("de",)), "xquad-r")
     for content in ("{", "[]", '{"data": [{}]}', '{"data": [{"paragraphs": [{"sentences": []}]}]}'):
         (root / "xquad-r/de.json").write_text(content)
         with pytest.raises(InputError, match=r"de\.json: not a file of LAReQA"):
-            lareqa.load(EvaluationFiles(str(root)), EvaluateOptions(), "xquad-r")
+            lareqa.load(EvaluationFiles(str(root)), EvaluateOptions(languages=("de",)), "xquad-r")
+        files = EvaluationFiles(str(root))
+        assert "de" not in [part.name for part in lareqa.load(files, EvaluateOptions(), "xquad-r")]
+        assert ["de.json: not a file of LAReQA" in line for line in files.failed] == [True]
     (root / "xquad-r/de.json").unlink()
     assert main([f"--model={tiny_model}", f"--data={root}", "--tasks=lareqa", "--device=cpu"]) == 0
     assert "LAReQA XQuAD-R, mAP@20" in capsys.readouterr().out

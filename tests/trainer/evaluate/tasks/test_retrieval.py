@@ -1,6 +1,9 @@
 """Retrieval: measures by hand, BEIR's layout, and what is wrong with it."""
 
 import json
+import random
+import shutil
+from math import log2
 from pathlib import Path
 
 import numpy as np
@@ -18,14 +21,42 @@ from wikianchor.trainer.models.encoder import Encoder
 @pytest.mark.parametrize(
     ("order", "relevant", "expected"),
     [
-        ([0, 1, 2, 3, 4, 5], {0}, {"mrr": 1, "map": 1, "p@1": 1, "p@5": 0.2}),
-        ([3, 0, 1, 2, 4, 5], {0, 2}, {"mrr": 1 / 2, "map": (1 / 2 + 2 / 4) / 2, "p@1": 0, "p@5": 0.4}),
-        ([5, 4, 3, 2, 1, 0], {0}, {"mrr": 1 / 6, "map": 1 / 6, "p@1": 0, "p@5": 0}),
-        ([0, 1], {0, 1}, {"mrr": 1, "map": 1, "p@1": 1, "p@5": 0.4}),
+        ([0, 1, 2, 3, 4, 5], {0: 1}, {"mrr": 1, "map": 1, "p@1": 1, "p@5": 0.2, "ndcg": 1, "recall": 1}),
+        (
+            [3, 0, 1, 2, 4, 5],
+            {0: 1, 2: 3},
+            {"mrr": 1 / 2, "map": (1 / 2 + 2 / 4) / 2, "p@1": 0, "p@5": 0.4, "recall": 1}
+            | {"ndcg": (1 / log2(3) + 3 / log2(5)) / (3 + 1 / log2(3))},
+        ),
+        (
+            [5, 4, 3, 2, 1, 0],
+            {0: 2},
+            {"mrr": 1 / 6, "map": 1 / 6, "p@1": 0, "p@5": 0, "ndcg": 1 / log2(7), "recall": 1},
+        ),
+        ([0, 1], {0: 1, 1: 1}, {"mrr": 1, "map": 1, "p@1": 1, "p@5": 0.4, "ndcg": 1, "recall": 1}),
+        (
+            [*range(1, 12), 0],
+            {0: 1, 1: 1},
+            {"mrr": 1, "map": (1 + 2 / 12) / 2, "p@1": 1, "p@5": 0.2, "ndcg": 1 / (1 + 1 / log2(3)), "recall": 0.5},
+        ),
     ],
 )
-def test_measures_of_a_query(order: list[int], relevant: set[int], expected: dict[str, float]) -> None:
-    assert ranking_scores(np.array(order), frozenset(relevant)) == pytest.approx(expected)
+def test_measures_of_a_query(order: list[int], relevant: dict[int, float], expected: dict[str, float]) -> None:
+    named = {{"ndcg": "ndcg_at_10", "recall": "recall_at_10"}.get(name, name): expected[name] for name in expected}
+    assert ranking_scores(np.array(order), relevant) == pytest.approx(named)
+
+
+def test_measures_equal_those_of_mteb() -> None:
+    trec = pytest.importorskip("pytrec_eval", reason="mteb's library is not installed")
+    draw = random.Random(0)
+    for _ in range(50):
+        order, count = draw.sample(range(30), 30), draw.randint(1, 20)
+        relevant = {number: draw.randint(1, 4) for number in draw.sample(range(30), count)}
+        judged = trec.RelevanceEvaluator({"q": {str(n): g for n, g in relevant.items()}}, {"ndcg_cut.10", "recall.10"})
+        theirs = judged.evaluate({"q": {str(n): float(-rank) for rank, n in enumerate(order)}})["q"]
+        ours = ranking_scores(np.array(order), relevant)
+        assert ours["ndcg_at_10"] == pytest.approx(theirs["ndcg_cut_10"])
+        assert ours["recall_at_10"] == pytest.approx(theirs["recall_10"])
 
 
 @pytest.fixture
@@ -45,10 +76,11 @@ def test_a_set_is_found_and_scored(folder: Path, tiny_model: Path) -> None:
     (part,) = load(EvaluationFiles(str(folder)), EvaluateOptions())
     assert part.name == "qabot"
     assert part.queries == ["kana", "lona", "rusi"]
-    assert [sorted(some) for some in part.relevant] == [[0], [1, 2], [3]]
+    assert part.relevant == [{0: 1}, {1: 1, 2: 2}, {3: 1}]
     actual = score([part], SentenceVectors(Encoder.load(str(tiny_model))), EvaluateOptions()).splits["test"][0]
     # A query that is a text finds it first.
     assert (actual["mrr"], actual["p@1"], actual["queries"]) == (1, 1, 3)
+    assert actual["main_score"] == actual["ndcg_at_10"]
     assert load(EvaluationFiles(str(folder)), EvaluateOptions(split="dev")) == []
 
 
@@ -71,6 +103,16 @@ def test_a_file_that_is_missing_is_named(folder: Path) -> None:
     (folder / "qabot/queries.jsonl").unlink()
     with pytest.raises(InputError, match=r"queries.jsonl: missing"):
         load(EvaluationFiles(str(folder)), EvaluateOptions())
+
+
+def test_a_set_that_is_broken_or_there_twice_does_not_stop_the_others(folder: Path) -> None:
+    shutil.copytree(folder / "qabot", folder / "broken")
+    shutil.make_archive(str(folder / "beir"), "zip", folder, "qabot")
+    (folder / "broken/corpus.jsonl").unlink()
+    files = EvaluationFiles(str(folder))
+    assert [part.name for part in load(files, EvaluateOptions())] == ["qabot"]
+    (line,) = files.failed
+    assert "broken/corpus.jsonl: missing" in line
 
 
 def test_qabot_is_read_as_released(tmp_path: Path, tiny_model: Path) -> None:

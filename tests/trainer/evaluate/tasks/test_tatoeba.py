@@ -75,8 +75,12 @@ def test_a_language_that_is_nowhere(data: Path) -> None:
 
 def test_broken_sets(data: Path) -> None:
     write(data / "v1/tatoeba.pes-eng.eng", ["one"])
+    files = EvaluationFiles(str(data))
+    assert "pes" not in [part.name for part in tatoeba.load(files, EvaluateOptions())]
+    (line,) = files.failed
+    assert "differ in lines" in line
     with pytest.raises(InputError, match="differ in lines"):
-        tatoeba.load(EvaluationFiles(str(data)), EvaluateOptions())
+        tatoeba.load(EvaluationFiles(str(data)), EvaluateOptions(languages=("fa",)))
     (data / "v1/tatoeba.pes-eng.eng").unlink()
     with pytest.raises(InputError, match=r"its translations .* are missing"):
-        tatoeba.load(EvaluationFiles(str(data)), EvaluateOptions())
+        tatoeba.load(EvaluationFiles(str(data)), EvaluateOptions(languages=("fa",)))

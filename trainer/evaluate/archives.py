@@ -1,0 +1,82 @@
+"""Archives of evaluation sets, read without unpacking them: zip, and tar as it is or compressed.
+
+No file gets a name that an archive says, so nothing can be written outside a directory. Sizes are bounded, because a
+small archive can hold an endless file.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import IO, Any
+
+from wikianchor.io.buckets import first_line
+from wikianchor.io.errors import InputError
+from wikianchor.io.storage import open_file
+
+ENDINGS = re.compile(r"(?i).*\.(?:zip|tar|tgz|tbz2?|txz|tar\.(?:gz|bz2|xz))")
+# Of one file, and of all files of a compressed tar, which is decompressed into a temporary file.
+MOST_BYTES = 1 << 30
+MOST_TAR_BYTES = 1 << 32
+
+
+def members(path: str) -> dict[str, Callable[[], bytes]]:
+    """Return the reader of each regular file of an archive, by its name. Links and devices are left out.
+
+    Raises:
+        InputError: the archive is damaged, encrypted or too large; so do the readers.
+    """
+    with _one_line(path):
+        file: Any = open_file(path)
+        readers: dict[str, Callable[[], IO[bytes]]]
+        if path.lower().endswith(".zip"):
+            packed = zipfile.ZipFile(file)
+            readers = {info.filename: partial(packed.open, info) for info in packed.infolist() if not info.is_dir()}
+        else:
+            tar = tarfile.TarFile(fileobj=file if path.lower().endswith(".tar") else _decompressed(path))
+            readers = {info.name: partial(tar.extractfile, info) for info in tar if info.isreg()}  # type: ignore[misc]
+    return {posixpath.normpath(name): partial(_read, f"{path}/{name}", read) for name, read in readers.items()}
+
+
+def _read(path: str, open_member: Callable[[], IO[bytes]]) -> bytes:
+    with _one_line(path), open_member() as stream:
+        content = stream.read(MOST_BYTES + 1)
+        _check_size(len(content), MOST_BYTES)
+    return content
+
+
+def _check_size(size: int, most: int) -> None:
+    if size > most:
+        raise ValueError(f"larger than {most:,} bytes")
+
+
+def _decompressed(path: str) -> IO[bytes]:
+    """Return the decompressed tar as a temporary file, where each member can be read at once."""
+    unpacked = tempfile.TemporaryFile()  # noqa: SIM115
+    with tarfile.open(fileobj=open_file(path)) as tar:
+        stream: Any = tar.fileobj
+        stream.seek(0)
+        while data := stream.read(1 << 20):
+            unpacked.write(data)
+            _check_size(unpacked.tell(), MOST_TAR_BYTES)
+    unpacked.seek(0)
+    return unpacked
+
+
+@contextmanager
+def _one_line(path: str) -> Iterator[None]:
+    try:
+        yield
+    except InputError:
+        raise
+    # zipfile, tarfile and the decompressors raise exceptions of many types for damaged files.
+    except Exception as error:
+        raise InputError(
+            f"{path}: cannot be read ({first_line(error)}): unpack the archive, or get it again"
+        ) from error
