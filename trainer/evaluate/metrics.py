@@ -205,11 +205,11 @@ def top_scores(grades: Sequence[float], relevant: Sequence[float]) -> dict[str, 
         grades: grades of the best candidates, the best first; 0 for one that is not relevant.
         relevant: grades of all relevant candidates, one or more, each above 0.
 
-    >>> top_scores([0, 1], [1])
-    {'ndcg_at_10': 0.6309297535714575, 'recall_at_10': 1.0}
+    >>> top_scores([1, 0], [1, 1])["recall_at_10"]
+    0.5
     """
     discounts = 1 / np.log2(np.arange(2, TOP + 2))
     actual, best = (
         float(np.dot(gains[:TOP], discounts[: len(gains)])) for gains in (grades, sorted(relevant, reverse=True))
     )
-    return {f"ndcg_at_{TOP}": actual / best, f"recall_at_{TOP}": np.count_nonzero(grades[:TOP]) / len(relevant)}
+    return {f"ndcg_at_{TOP}": actual / best, f"recall_at_{TOP}": int(np.count_nonzero(grades[:TOP])) / len(relevant)}

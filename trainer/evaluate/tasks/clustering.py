@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import reading
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
-from wikianchor.trainer.evaluate.languages import asked, tag
+from wikianchor.trainer.evaluate.languages import asked, check_language, tag
 from wikianchor.trainer.evaluate.metrics import clustering_scores, majority_share
 from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.task import (
@@ -67,6 +67,7 @@ def make_labelled(name: str, rows: Iterable[tuple[str | None, str | None]], sour
         InputError: no row can be used, or all rows have the same label.
     """
     texts, names = zip(*source.usable(name, rows), strict=True)
+    check_language(", ".join(source.files), ["en" if name in SETS else name], texts)
     numbers = {label: number for number, label in enumerate(dict.fromkeys(names))}
     if len(numbers) < 2:
         raise InputError(f"{', '.join(source.files)}: {name} has one label: there is nothing to cluster")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from wikianchor.io.parsing import malformed
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
-from wikianchor.trainer.evaluate.languages import tag
+from wikianchor.trainer.evaluate.languages import check_language, tag
 from wikianchor.trainer.evaluate.metrics import average_precision, cosine_blocks, top_scores, unit
 from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.task import (
@@ -65,6 +65,7 @@ def read(data: EvaluationFiles, file: str, code: str) -> QuestionSet:
             for paragraph in article["paragraphs"]:
                 _add(paragraph, questions)
     source.check(f"LAReQA {code}")
+    check_language(file, [code], questions.sentences)
     return questions
 
 

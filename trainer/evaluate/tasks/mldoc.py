@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
-from wikianchor.trainer.evaluate.languages import asked, tag
+from wikianchor.trainer.evaluate.languages import asked, check_language, tag
 from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.task import (
     EvaluationTask,
@@ -72,6 +72,7 @@ def read(data: EvaluationFiles, file: str, name: str) -> Labelled:
     source = SetSource()
     rows = list(data.rows(file, source, _document))
     source.check(f"MLDoc {name}")
+    check_language(file, ["en" if name in ("train", "dev") else name], [text for text, _ in rows])
     return Labelled(name, source, [text for text, _ in rows], [label for _, label in rows])
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from wikianchor.io.config_file import read_toml
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.evaluate.files import EvaluationFiles
-from wikianchor.trainer.evaluate.languages import asked, tag
+from wikianchor.trainer.evaluate.languages import asked, check_language, tag
 from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.pairs import (
     PROTOCOL,
@@ -91,7 +91,11 @@ class PairSet:
         def read(subset: str) -> ScoredPairs:
             names, kind = files[subset]
             file = str(data.same(names, f"{self.name} {subset or split}"))
-            return self.read(data, file, self.named(subset, split), kind, split)
+            pairs = self.read(data, file, self.named(subset, split), kind, split)
+            languages = [self.language] if self.language else subset.split("-")[:2]
+            for texts in (pairs.first, pairs.second):
+                check_language(file, languages, texts)
+            return pairs
 
         # A year is scored as a whole, languages one by one.
         return [*map(read, sorted(files))] if self.column else data.read_each(sorted(files), read)

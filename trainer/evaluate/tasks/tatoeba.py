@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
-from wikianchor.trainer.evaluate.languages import EASE, short, tag
+from wikianchor.trainer.evaluate.languages import EASE, check_language, short, tag
 from wikianchor.trainer.evaluate.metrics import matching_accuracy
 from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.task import (
@@ -61,6 +61,8 @@ def read(data: EvaluationFiles, file: str, code: str) -> ParallelSentences:
     pairs = [(a.strip(), b.strip()) for a, b in zip(*sides, strict=True) if a and b and a.strip() and b.strip()]
     source.rows, source.broken = len(sides[0]), len(sides[0]) - len(pairs)
     source.check(f"Tatoeba {code}")
+    for language, side in ((code, 0), ("en", 1)):
+        check_language((file, english)[side], [language], [pair[side] for pair in pairs])
     return ParallelSentences(code, source, [a for a, _ in pairs], [b for _, b in pairs])
 
 

@@ -22,7 +22,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
-from wikianchor.trainer.evaluate.languages import tag
+from wikianchor.trainer.evaluate.languages import check_language, tag
 from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.task import (
     EvaluationTask,
@@ -132,6 +132,7 @@ def _read(data: EvaluationFiles, name: str) -> Classification:
         rows += [(row, part) for row in data.rows(path, source, _complete(parse), header, "latin-1")]
     source.check(name)
     first, second, labels = (list(column) for column in zip(*(row for row, _ in rows), strict=True))
+    check_language(paths[0], ["en"], first)
     dataset = Classification(name, source, first, second, labels, [part for _, part in rows])
     for part in dict.fromkeys(part for _, part, *_ in SETS[name]):
         _check(dataset, part)
