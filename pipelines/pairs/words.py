@@ -1,8 +1,9 @@
 """The words of texts as hashes, by which pages are searched for the names of entities.
 
 A word is a run of letters and digits, or one character of a script without spaces. Letters of ASCII are folded to lower
-case, and the first sixteen bytes of a word count. All bytes of a text are looked at together, because a search in
-folded text (`wikianchor.aliases`) takes as long as all other steps of `pairs`.
+case. Of a word the first eight letters count, so that "Rotterdamers" names Rotterdam: eight bytes where they are ASCII,
+else sixteen. All bytes of a text are looked at together, because a search in folded text (`wikianchor.aliases`) takes
+as long as all other steps of `pairs`.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ class WordFinder:
         starts = np.flatnonzero(begins)
         hashes, whole = _until_zero(windows[starts])
         longer = np.flatnonzero(whole)
+        longer = longer[hashes[longer] & _HIGHEST > 0]
         hashes[longer] += _until_zero(windows[starts[longer] + _WINDOW])[0] * _NEXT
         single = np.zeros(len(starts), np.bool_)
         if len(singles):

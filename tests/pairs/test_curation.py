@@ -224,6 +224,16 @@ def test_a_page_names_what_its_text_contains_however_pages_come(
                 assert is_named
 
 
+def test_names_with_an_ending_count_from_eight_letters_on() -> None:
+    finder = WordFinder(False)
+    names = ["Dionis Tanasoglu", "Rotterdam", "Oslo", "Волгоград", "Grüningen"]
+    keys, _ = name_keys(names, finder)
+    search = NameSearch(EntityNames(np.arange(len(names) + 1), keys), finder)
+    text = "By Dionis Tanasogludan: Rotterdamers and Osloers, из Волгограда, Grüningens."
+    named = search.open(pa.array([text]), np.array([7])).contains(np.full(len(names), 7), np.arange(len(names)))
+    assert named.tolist() == [True, True, False, True, False]
+
+
 def test_portions_of_text_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     finder = WordFinder(False)
     keys, _ = name_keys(["ab ba", "bb"], finder)
