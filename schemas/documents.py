@@ -9,7 +9,7 @@ import pyarrow as pa
 from wikianchor.schemas.fields import field, list_of, schema, strings
 from wikianchor.schemas.sentences import SCHEMA as SENTENCES
 
-VERSION = "2.0"
+VERSION = "2.1"
 
 SECTION = pa.struct(
     [
@@ -40,6 +40,19 @@ BLOCK = pa.struct(
             "depth",
             pa.int32(),
             "Depth of a list item: the number of its marks in the wikitext, 2 for **; 1 for <li>. 0 of other blocks.",
+        ),
+        field(
+            "row",
+            pa.int32(),
+            "Row of a table cell, from 0; rows without cells do not count. Null of other blocks, of captions of "
+            "tables, and where broken wikitext hides which cell it is.",
+            nullable=True,
+        ),
+        field(
+            "column",
+            pa.int32(),
+            "Number of a table cell in its row, from 0; a cell that spans several columns is one. Null as `row` is.",
+            nullable=True,
         ),
     ]
 )

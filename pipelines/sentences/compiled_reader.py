@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from wikianchor.io.errors import InputError
 from wikianchor.pipelines.sentences.columns import Columns, DocumentColumns, PageTables, shared_columns
@@ -166,4 +167,6 @@ def _array(field: pa.Field, rows: int, buffers: Mapping[str, Any], of: str = "")
         ends, data, *valid = column
         validity = pa.py_buffer(valid[0]) if valid else None
         return pa.Array.from_buffers(kind, rows, [validity, pa.py_buffer(ends), pa.py_buffer(data)])
-    return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(column)])
+    numbers = pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(column)])
+    # In the core -1 is no number.
+    return pc.if_else(pc.less(numbers, 0), None, numbers) if field.nullable else numbers

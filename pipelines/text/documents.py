@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ _KINDS = {HEADING: "heading", LIST: "list_item", PREFORMATTED: "preformatted"}
 _OF_ASIDES = {"table": "table_cell", "caption": "caption"}
 # A line of these kinds goes on in the next line of wikitext.
 _LONG = frozenset((PARAGRAPH, QUOTATION, "preformatted"))
+_FEED = re.compile("\n")
 # The section of what stands before the first heading, and the block of what is in none.
 NONE = -1
 
@@ -48,13 +50,15 @@ class Section(NamedTuple):
 
 class Block(NamedTuple):
     """A block of text: its kind, its offsets, the index of its section, NONE before the first, and the depth of a list
-    item, 0 of other blocks."""
+    item, 0 of other blocks; of a cell its row and its column, from 0, if they are known."""
 
     kind: str
     start: int
     end: int
     section: int = NONE
     depth: int = 0
+    row: int | None = None
+    column: int | None = None
 
 
 class DocumentLink(NamedTuple):
@@ -134,13 +138,32 @@ def _add_aside(aside: Aside, wiki: str, lines: _Lines) -> Iterator[DocumentLink]
     in_order = _page_links(aside.links, wiki, aside.structure or Structure())
     links = iter(in_order)
     link = next(links, None)
+    line_ends = _line_ends(aside)
+    has_numbers = len(aside.cells) == len(line_ends) + 1
     for cell in aside_fragments(aside, 0, [link.start for link in in_order]):
         shift, end = lines.length - cell.start, aside.text.find("\n", cell.start)
-        lines.add_block(_OF_ASIDES[aside.region], cell.text)
+        row, column = aside.cells[bisect_right(line_ends, cell.start)] if has_numbers else (NONE, NONE)
+        lines.add_cell(_OF_ASIDES[aside.region], cell.text, row, column)
         while link is not None and (link.start < end or end < 0):
             if link.start >= cell.start:
                 yield _moved(link, link.start + shift)
             link = next(links, None)
+
+
+def _line_ends(aside: Aside) -> list[int]:
+    """Return the ends of the lines of wikitext of an aside, but the last: empty lines that replace no tag."""
+    of_tags = {number for number, kind in aside.structure.breaks if kind <= NOT_ITEM} if aside.structure else set()
+    ends: list[int] = []
+    start = NONE
+    for number, feed in enumerate(_FEED.finditer(aside.text)):
+        if number in of_tags:
+            start = NONE
+        elif feed.start() == start:
+            ends.append(start)
+            start = NONE
+        else:
+            start = feed.end()
+    return ends
 
 
 class _Lines:
@@ -198,7 +221,9 @@ class _Lines:
             was_block, self._in_block = self._in_block, self._holds_block()
             depth = self._breaks.get(self._number - 1, NOT_ITEM + 1) - NOT_ITEM
             self._depth = depth if line.startswith(LIST) else 0
-            if was_block or self._in_block or (not text and after is None):
+            # Behind an item or a heading begins another block, also where the line begins with <br>.
+            ends_block = bool(self.blocks) and self.blocks[-1].kind not in _LONG
+            if was_block or self._in_block or ends_block or (not text and after is None):
                 self._goes_on = False
         elif before != Break.SOFT:
             self._goes_on = False
@@ -242,9 +267,10 @@ class _Lines:
             self.length = self.blocks.pop().start
             self._blank_lines = 0
 
-    def add_block(self, kind: str, text: str) -> None:
-        """Add a line of an aside as a block."""
-        self._add(Block(kind, self.length, 0), text)
+    def add_cell(self, kind: str, text: str, row: int, column: int) -> None:
+        """Add a line of an aside as a block, with its row and its column in a table, NONE if it has none."""
+        numbers = (None, None) if row == NONE else (row, column)
+        self._add(Block(kind, self.length, 0, NONE, 0, *numbers), text)
 
     def _add(self, block: Block, text: str) -> None:
         self.blocks.append(block._replace(end=self.length + len(text)))

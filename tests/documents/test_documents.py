@@ -75,6 +75,8 @@ def test_pages_and_links_get_their_items(tmp_path: Path, wikianchor: Callable[..
         ({"kind": "poem"}, "the kind of a block is unknown"),
         ({"depth": 2}, "a block has the depth of another kind"),
         ({"kind": "list_item"}, "a block has the depth of another kind"),
+        ({"row": 0, "column": 0}, "a block has the row or column of another kind"),
+        ({"kind": "table_cell", "column": 0}, "a block has the row or column of another kind"),
     ],
 )
 def test_verify_finds_wrong_blocks(

@@ -64,6 +64,13 @@ def blocks(text: str) -> list[tuple[str, str]]:
         ("'''{{x}}'''\nA", [("paragraph", "\ufffc\nA")]),
         ("== {{x}} ==\n* {{y}}\na", [("heading", "\ufffc"), ("paragraph", "a")]),
         ("* {{x}}\n{|\n| [[c]]\n|}", [("table_cell", "c")]),
+        (
+            "== A ==\n<br />b\n* c\n<br>d",
+            [("heading", "A"), ("paragraph", "b"), ("list_item", "c"), ("paragraph", "d")],
+        ),
+        ("<div><h4 id=x>\n Buses\n</h4></div>\na", [("heading", "Buses"), ("paragraph", "a")]),
+        ("<h2>\n<b>[[A]]</b></h2>b", [("heading", "A"), ("paragraph", "b")]),
+        ("<h3>\n* a\n* b\n</h3>", [("heading", "a"), ("list_item", "b")]),
         ("{|\n| [[c]] || d\n|}\na", [("paragraph", "a"), ("table_cell", "c")]),
         ("a [[File:b.png|thumb|See [[c]].]]", [("paragraph", "a"), ("caption", "See c.")]),
     ],
@@ -79,6 +86,44 @@ def test_list_items_have_their_depth() -> None:
     depths = {document.text[block.start : block.end]: block.depth for block in document.blocks}
     of_items = {"b": 1, "c\nd": 2, "e": 3, "f": 1, "g": 1, "h": 2, "i": 2, "j": 1, "k": 2}
     assert depths == of_items | dict.fromkeys("aml", 0)
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("{|\n| [[a]] || b\n|-\n| c\n|[[d]]\n|}", {"a": (0, 0), "d": (1, 1)}),
+        # Rows without cells do not count, lines of a cell are of the cell, spans are one.
+        (
+            "{|\n|-\n|- id=x\n! a\n! [[b]]\n* [[c]]\n|-\n|\n|colspan=2| [[d]]\n|}",
+            {"b": (0, 1), "c": (0, 1), "d": (1, 1)},
+        ),
+        # "!!" parts headings alone, and "||" none of the further lines of a cell.
+        ("{|\n! a !! [[b]] !! c !! id=x | [[d]] || [[e]]\n|}", {"b": (0, 1), "d": (0, 3), "e": (0, 4)}),
+        ("{|\n| a!! [[b]]\nc || [[d]]\n| [[e]]\n|}", {"b": (0, 0), "d": (0, 0), "e": (0, 1)}),
+        ("{|\n|+ [[a]]\n| b || [[c]]\n|}", {"a": (None, None), "c": (0, 1)}),
+        ("{|\n| a\n{|\n| b\n|-\n| [[c]]\n|}\n[[d]]\n| [[e]]\n|}", {"c": (1, 0), "d": (0, 0), "e": (0, 1)}),
+        (
+            "<table><tr><th>a<td>[[b]]</tr><tr><td>[[c]] || [[d]]</td></tr></table>",
+            {"b": (0, 1), "c": (1, 0), "d": (1, 0)},
+        ),
+        # What replaces tags, images and terms in a cell begins no other cell.
+        (
+            "{|\n| [[a]]<br><br>b<p>[[c]]\n| [[File:x.png|thumb|y]][[d]]\n"
+            "|; [[e]] : [[f]]\n| [[Category:G]]\n| [[h]]\n|}",
+            {"a": (0, 0), "c": (0, 0), "d": (0, 1), "e": (0, 2), "f": (0, 2), "h": (0, 4)},
+        ),
+        # It is not known which cells a broken table has.
+        ("{|\nloose\n| [[a]] || [[b]]\n|}", {"a": (None, None), "b": (None, None)}),
+        ("{|\n| [[a]] <span\n| [[b]] >c\n|}", {"a c": (0, 0)}),
+        ("{|\n| [[File:x.png|[[a]]\n| b]] [[c]]\n| [[d]]\n|}", {}),
+    ],
+)
+def test_cells_have_their_row_and_column(table: str, expected: dict[str, tuple[int | None, int | None]]) -> None:
+    _, document = read(table + "\n== z ==\nIt is.\n* y")
+    blocks = {document.text[block.start : block.end]: block for block in document.blocks}
+    numbers = {text.split("\n")[0]: (block.row, block.column) for text, block in blocks.items()}
+    of_others = dict.fromkeys(("z", "It is.", "y"), (None, None))
+    assert {text: numbers[text] for text in {**expected, **of_others}} == expected | of_others
 
 
 def test_what_follows_a_block_without_words_keeps_its_offsets() -> None:

@@ -9,6 +9,7 @@ use crate::shared::Name;
 use crate::text::prose::Sentence;
 use crate::unicode::length;
 use crate::wikitext::links::Links;
+use crate::wikitext::tables::CellNumbers;
 use rustc_hash::FxHashSet;
 
 /// Numbers in the machine's order of bytes, as Arrow has them.
@@ -279,13 +280,14 @@ impl Spans {
 }
 
 /// A block of a document: its kind, its offsets, the index of its section, -1 for none, and the depth of a list item, 0 of
-/// other blocks.
+/// other blocks; the row and the column of a cell, -1 of other blocks.
 pub struct Block {
     pub kind: Name,
     pub start: usize,
     pub end: usize,
     pub section: i32,
     pub depth: usize,
+    pub cell: CellNumbers,
 }
 
 /// The document of each article: the values of its lists are added first, then the row.
@@ -310,6 +312,8 @@ pub struct Documents {
     pub block_spans: Spans,
     pub block_sections: Numbers,
     pub block_depths: Numbers,
+    pub block_rows: Numbers,
+    pub block_columns: Numbers,
     pub sentences: Lists,
     pub sentence_numbers: Numbers,
     pub sentence_regions: Strings,
@@ -345,6 +349,8 @@ impl Documents {
         self.block_spans.push(block.start, block.end);
         self.block_sections.push_signed(block.section);
         self.block_depths.push(block.depth);
+        self.block_rows.push_signed(block.cell.0);
+        self.block_columns.push_signed(block.cell.1);
         self.blocks.values += 1;
     }
 

@@ -274,6 +274,8 @@ impl PageReader {
                 buffers.spans("blocks", &rows.block_spans)?;
                 buffers.numbers("blocks.section", &rows.block_sections)?;
                 buffers.numbers("blocks.depth", &rows.block_depths)?;
+                buffers.numbers("blocks.row", &rows.block_rows)?;
+                buffers.numbers("blocks.column", &rows.block_columns)?;
                 buffers.numbers("sentences", &rows.sentences.ends)?;
                 buffers.numbers("sentences.sentence_index", &rows.sentence_numbers)?;
                 buffers.strings("sentences.region", &rows.sentence_regions)?;

@@ -191,6 +191,7 @@ def _documents(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Pr
     sections, blocks, links = lists["sections"].lengths, lists["blocks"], lists["links"]
     of_pages, of_blocks = _numpy(batch["wiki"])[links.rows], links.field("block")
     kinds = blocks.field("kind")
+    has_row, has_column = (_numpy(blocks.values.field(name).is_valid()) for name in ("row", "column"))
     tally["documents",] += batch.num_rows
     tally["sentences", "documents"] += len(lists["sentences"].rows)
     tally["links", "documents"] += int((links.field("wiki") == of_pages).sum())
@@ -218,6 +219,9 @@ def _documents(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Pr
         "a link is in no block": links.any((of_blocks < 0) | (of_blocks >= blocks.lengths[links.rows])),
         "the kind of a block is unknown": blocks.any(~np.isin(kinds, choices.BLOCKS)),
         "a block has the depth of another kind": blocks.any((kinds == "list_item") != (blocks.field("depth") > 0)),
+        "a block has the row or column of another kind": blocks.any(
+            (has_row != has_column) | (has_row & (kinds != "table_cell"))
+        ),
     }
 
 

@@ -58,12 +58,14 @@ class Aside:
         text: a cell or a caption per line, in the form of `Extract.text`.
         links: links to articles in `text`; every other line has none.
         structure: as in `Extract`.
+        cells: the row and the column of each cell, -1 of the captions of tables.
     """
 
     region: str
     text: str
     links: Links
     structure: Structure | None = field(default=None, compare=False)
+    cells: list[tuple[int, int]] = field(default_factory=list, compare=False)
 
 
 @dataclass
@@ -152,8 +154,10 @@ class Extractor:
         extract, captions = self._extract(text, title, counts, tuple(missing))
         captions += [self._gallery_caption(caption, title, counts, missing) for caption in galleries or ()]
         if self._asides and (tables or captions):
-            cells = [line for table in tables for line in linked_cells(table)]
-            in_tables, captions_in_tables = self._aside("table", cells, title, counts, tuple(missing))
+            cells = [cell for table in tables for cell in linked_cells(table)]
+            lines = [cell.text for cell in cells]
+            in_tables, captions_in_tables = self._aside("table", lines, title, counts, tuple(missing))
+            in_tables.cells = [(cell.row, cell.column) for cell in cells]
             in_captions, _ = self._aside("caption", captions + captions_in_tables, title, counts, tuple(missing))
             asides = (in_tables, in_captions)
             extract.asides = [aside for aside in asides if aside.links.starts]

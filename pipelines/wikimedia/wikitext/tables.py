@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED
@@ -51,11 +52,14 @@ _LONGEST: int = package_json("pipelines.wikimedia", "limits.json")["attributes"]
 _ATTRIBUTE_LIST = rf"(?:[^|\[\n]{{0,{_LONGEST}}}\|(?!\|))?"
 _BETWEEN_CELLS = re.compile(
     r"\n[ \t:]*(?:\|\}|(?:\{\||\|-)[^\n]*|(?:\|\+?|!)" + _ATTRIBUTE_LIST + r")"
-    r"|(?:\|\||!!)" + _ATTRIBUTE_LIST + rf"|</?(?i:{_PART})(?=[\s>/])[^<>]*>"
+    r"|(?:\|\||!!)" + _ATTRIBUTE_LIST + rf"|</?((?i:{_PART}))(?=[\s>/])[^<>]*>"
 )
 # What a line of cells has besides its text: attributes of the first cell, and the marks of the others.
 _ATTRIBUTES = re.compile(r"[^|\[\n]*\|(?!\|)")
 _CELLS = re.compile(r"\|\||!!")
+# What the signs of wiki tables are, beside cells.
+_SIGNS = {"{|": "table", "|}": "table", "|-": "row", "|+": "caption"}
+_NO_CELL = (-1, -1)
 _END_OF_CELLS = re.compile(rf"\n|</?(?i:{_TABLE_TAG})(?=[\s>/])[^<>]*>")
 
 
@@ -110,13 +114,77 @@ def _tables(text: str, marks: re.Pattern[str]) -> Iterator[tuple[int, int]]:
         yield start, len(text)
 
 
-def linked_cells(table: str) -> list[str]:
+class Cell(NamedTuple):
+    """A line of a cell or caption: its wikitext, and the row and the column of the cell, -1 of a caption."""
+
+    text: str
+    row: int
+    column: int
+
+
+def linked_cells(table: str) -> list[Cell]:
     """Return the lines of the cells and captions of a table that contain links, without attributes.
 
+    Rows without cells do not count, as in a browser. Of text that `strip_tables` has taken out of a broken table, the
+    cell is not known.
+
     >>> linked_cells("\\n{| class=a\\n|+ [[A]]\\n|-\\n! B !! style=c | [[D|d]]\\n|}")
-    ['[[A]]', '[[D|d]]']
+    [Cell(text='[[A]]', row=-1, column=-1), Cell(text='[[D|d]]', row=0, column=1)]
     """
-    return [line.strip() for line in _BETWEEN_CELLS.sub("\n", table).split("\n") if "[[" in line]
+    cells: list[Cell] = []
+    numbers, position = _CellNumbers(), 0
+    for mark in _BETWEEN_CELLS.finditer(table):
+        before = table[position : mark.start()]
+        cells += _linked_lines(before, numbers.cell)
+        numbers.pass_mark(mark, before)
+        position = mark.end()
+    return [*cells, *_linked_lines(table[position:], numbers.cell)]
+
+
+def _linked_lines(text: str, cell: tuple[int, int]) -> Iterator[Cell]:
+    """Yield the lines with links of a cell, given by its row and its column."""
+    if "[[" in text:
+        yield from (Cell(line.strip(), *cell) for line in text.split("\n") if "[[" in line)
+
+
+class _CellNumbers:
+    """Counts the rows and columns of a table and of the tables in it.
+
+    Attributes:
+        cell: the row and the column of what comes next.
+    """
+
+    def __init__(self) -> None:
+        self.cell = _NO_CELL
+        # Of each open table, the row, and how many of its cells have begun.
+        self._open: list[list[int]] = []
+        # The sign that begins the line of cells; "" in other lines.
+        self._sign = ""
+
+    def pass_mark(self, match: re.Match[str], before: str) -> None:
+        """Read a mark, and the text between the last one and it."""
+        mark, text = match[0], match[0].lstrip("\n\t :")
+        sign = text[:2]
+        kind = _HTML.get((match[1] or "").lower()) or _SIGNS.get(sign, "cell")
+        closes = sign in ("|}", "</")
+        if "\n" in before:
+            self._sign = ""
+        # "||" begins a cell in a line of cells, "!!" in one of headings.
+        begins_cell = kind == "cell" and not closes and (mark[0] in "\n<" or self._sign in ("!", sign[0]))
+        if mark[0] in "\n<":
+            self._sign = sign[0] if kind == "cell" else ""
+        # Headings before what was taken for the attributes of the next one.
+        more = text.count("!!", 1 if mark[0] == "\n" else 2) if self._sign == "!" else 0
+        if kind == "table" and not closes:
+            self._open.append([0, 0])
+        elif kind == "table" and self._open:
+            self._open.pop()
+        elif kind == "row" and self._open and self._open[-1][1]:
+            self._open[-1] = [self._open[-1][0] + 1, 0]
+        elif begins_cell and self._open:
+            self._open[-1][1] += 1 + more
+        row, cells = self._open[-1] if self._open else (0, 0)
+        self.cell = (row, cells - 1) if cells and kind != "caption" else _NO_CELL
 
 
 def _without_cells(text: str, position: int, dropped: Counter[str], tables: list[str]) -> Iterator[str]:

@@ -177,6 +177,12 @@ def _is_target(text: str) -> bool:
     return text.find("]", opening) < 0 and text.find("|", opening) < 0
 
 
+def _marked_heading(text: str, level: int) -> str:
+    """Mark the first line with text as a heading; the opening tag may stand on a line before it."""
+    start = text.rfind("\n", 0, len(text) - len(text.lstrip(" \t\n"))) + 1
+    return text[:start] + HEADING * level + text[start:]
+
+
 def strip_html_tags(text: str, breaks: Breaks | None = None) -> str:
     """Replace block tags by line feeds and remove inline tags; unknown tags stay, as in MediaWiki.
 
@@ -217,8 +223,6 @@ def strip_html_tags(text: str, breaks: Breaks | None = None) -> str:
             opened[name] += 1
             if kind == "item":
                 shown += LIST
-            elif kind == "heading":
-                shown += HEADING * int(name[-1])
         elif kind == "raised" and before[-1:].isdigit() and _RAISED_NUMBER.match(rest):
             # 10<sup>6</sup> would read 106.
             shown = GAP
@@ -229,7 +233,7 @@ def strip_html_tags(text: str, breaks: Breaks | None = None) -> str:
             # A link has no trail or prefix across a tag.
             shown = SEAM
         output.write(shown)
-        output.write(rest)
+        output.write(rest if kind != "heading" or match[1] else _marked_heading(rest, int(name[-1])))
         if breaks is not None:
             if shown.startswith("\n"):
                 inserted.append((feeds, break_of(name, is_closing=bool(match[1]))))

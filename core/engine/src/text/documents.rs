@@ -12,6 +12,7 @@ use crate::wikitext::breaks::Break;
 use crate::wikitext::extractor::{Aside, Extract};
 use crate::wikitext::links::{Links, Structure};
 use crate::wikitext::placeholders::{GAP, HEADING, LIST, PREFORMATTED};
+use crate::wikitext::tables::{CellNumbers, NO_CELL};
 use std::borrow::Cow;
 
 /// A section: its title, its level, and where it begins and ends.
@@ -64,7 +65,9 @@ impl Lines {
             let was_block = self.in_block;
             self.in_block = after.iter().any(|&(_, kind)| kind != Break::Soft);
             self.depth = if line.starts_with(LIST) { item.max(1) } else { 0 };
-            if was_block || self.in_block || (text.is_empty() && after.is_empty()) {
+            // Behind an item or a heading begins another block, also where the line begins with <br>.
+            let ends_block = self.blocks.last().is_some_and(|last| !is_long(last.kind));
+            if was_block || self.in_block || ends_block || (text.is_empty() && after.is_empty()) {
                 self.goes_on = false;
             }
         } else if before != Some(Break::Soft) {
@@ -90,10 +93,11 @@ impl Lines {
             _ => Name::Paragraph,
         };
         let points = length(text);
-        if let Some(last) = self.blocks.last_mut().filter(|last| {
-            let is_long = matches!(kind, Name::Paragraph | Name::Quotation | Name::Preformatted);
-            self.goes_on && (before == Some(Break::Soft) || (kind == last.kind && is_long))
-        }) {
+        if let Some(last) = self
+            .blocks
+            .last_mut()
+            .filter(|last| self.goes_on && (before == Some(Break::Soft) || (kind == last.kind && is_long(kind))))
+        {
             last.end = self.length + points;
             if let Some(heading) = self.sections.last_mut().filter(|_| last.kind == Name::Heading) {
                 heading.0.push(' ');
@@ -118,7 +122,8 @@ impl Lines {
             Name::ListItem => self.depth,
             _ => 0,
         };
-        self.add_block(kind, text, self.sections.len() as i32 - 1, depth)
+        let (start, section) = (self.length, self.sections.len() as i32 - 1);
+        self.add_block(text, Block { kind, start, end: start, section, depth, cell: NO_CELL })
     }
 
     /// Remove the last block if it shows nothing but marks of missing words: no sentence and no link is in it.
@@ -130,10 +135,16 @@ impl Lines {
         }
     }
 
-    /// Add a block, and return its offset.
-    fn add_block(&mut self, kind: Name, text: &str, section: i32, depth: usize) -> usize {
+    /// Add a line of an aside as a block.
+    fn add_cell(&mut self, kind: Name, text: &str, cell: CellNumbers) {
+        let start = self.length;
+        self.add_block(text, Block { kind, start, end: start, section: -1, depth: 0, cell });
+    }
+
+    /// Add a block, which ends behind a text, and return its offset.
+    fn add_block(&mut self, text: &str, block: Block) -> usize {
         let points = length(text);
-        self.blocks.push(Block { kind, start: self.length, end: self.length + points, section, depth });
+        self.blocks.push(Block { end: block.start + points, ..block });
         self.append(text, points)
     }
 
@@ -178,6 +189,11 @@ impl<'a> Cursor<'a> {
         self.bytes = offset;
         self.points
     }
+}
+
+/// Return whether a line of a kind goes on in the next line of wikitext.
+fn is_long(kind: Name) -> bool {
+    matches!(kind, Name::Paragraph | Name::Quotation | Name::Preformatted)
 }
 
 fn without_gaps(text: &str) -> Cow<'_, str> {
@@ -292,10 +308,13 @@ fn add_aside(aside: &Aside, lines: &mut Lines, writer: &mut LinkWriter, rows: &m
     let mut links = links.iter().peekable();
     let text = PageText { text: &aside.text, link_starts: &starts, link_ends: &[], gaps: &[] };
     let kind = if aside.region == Name::Table { Name::TableCell } else { Name::Caption };
+    let line_ends = line_ends(&aside.text, aside.structure.as_ref().unwrap_or(&none));
+    let has_numbers = aside.cells.len() == line_ends.len() + 1;
     for cell in aside_fragments(&text, aside.region, 0) {
         let line = [Line { start: cell.start, point: lines.length }];
         let end = line_end(&aside.text, cell.start).unwrap_or(aside.text.len());
-        lines.add_block(kind, &cell.text, -1, 0);
+        let index = line_ends.partition_point(|&end| end <= cell.start);
+        lines.add_cell(kind, &cell.text, if has_numbers { aside.cells[index] } else { NO_CELL });
         let mut cursor = Cursor::new(&aside.text, &line);
         while let Some(link) = links.next_if(|link| link.start() < end) {
             if link.start() >= cell.start {
@@ -304,4 +323,22 @@ fn add_aside(aside: &Aside, lines: &mut Lines, writer: &mut LinkWriter, rows: &m
             }
         }
     }
+}
+
+/// Return the ends of the lines of wikitext of an aside, but the last: empty lines that replace no tag.
+fn line_ends(text: &str, structure: &Structure) -> Vec<usize> {
+    let mut of_tags = structure.breaks.iter().filter(|(_, kind)| !matches!(kind, Break::Item(_))).peekable();
+    let mut ends = Vec::new();
+    let mut start = None;
+    for (number, feed) in memchr::memchr_iter(b'\n', text.as_bytes()).enumerate() {
+        start = if of_tags.next_if(|(tag, _)| *tag == number).is_some() {
+            None
+        } else if start == Some(feed) {
+            ends.push(feed);
+            None
+        } else {
+            Some(feed + 1)
+        };
+    }
+    ends
 }

@@ -17,7 +17,7 @@ use super::lines::read_lines;
 use super::link_counts::{count_change, links_in};
 use super::links::{LinkReader, Links, Structure};
 use super::placeholders::restore;
-use super::tables::{linked_cells, strip_tables};
+use super::tables::{linked_cells, strip_tables, CellNumbers};
 use super::tags::{strip_extension_tags, strip_html_tags};
 use super::templates::{Missing, Templates};
 use super::variants::VariantChooser;
@@ -32,6 +32,8 @@ pub struct Aside {
     pub text: String,
     pub links: Links,
     pub structure: Option<Structure>,
+    /// Of each line of wikitext that is a cell, its row and its column.
+    pub cells: Vec<CellNumbers>,
 }
 
 /// The visible text of a page and its links, with offsets as bytes.
@@ -102,8 +104,11 @@ impl Extractor {
             captions.push(self.gallery_caption(caption, title, &mut extract.counts, &mut missing));
         }
         if self.asides && !(tables.is_empty() && captions.is_empty()) {
-            let cells: Vec<String> = tables.iter().flat_map(|table| linked_cells(table)).collect();
-            let (in_tables, in_cells) = self.aside(Name::Table, &cells, title, &mut extract.counts, &missing.names);
+            let (lines, cells): (Vec<_>, Vec<_>) = tables.iter().flat_map(|table| linked_cells(table)).unzip();
+            let (mut in_tables, in_cells) = self.aside(Name::Table, &lines, title, &mut extract.counts, &missing.names);
+            if let Some(aside) = &mut in_tables {
+                aside.cells = cells;
+            }
             captions.extend(in_cells);
             let (in_captions, _) = self.aside(Name::Caption, &captions, title, &mut extract.counts, &missing.names);
             extract.asides = in_tables.into_iter().chain(in_captions).collect();
@@ -199,7 +204,8 @@ impl Extractor {
                 counts.add(name, number);
             }
         }
-        let aside = Aside { region, text: extract.text, links: extract.links, structure: extract.structure };
+        let aside =
+            Aside { region, text: extract.text, links: extract.links, structure: extract.structure, cells: Vec::new() };
         let of_document = |structure: &Structure| !(structure.wikis.is_empty() && structure.categories.is_empty());
         let is_read = links > 0 || aside.structure.as_ref().is_some_and(of_document);
         (is_read.then_some(aside), captions)

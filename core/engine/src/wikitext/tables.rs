@@ -277,12 +277,40 @@ fn is_part(text: &str, start: usize) -> bool {
     parts.any(|part| name_end(text, name, part).is_some_and(|end| ends_name(text, end)))
 }
 
-/// Return the lines of the cells and captions of a table that contain links, without attributes.
-pub fn linked_cells(table: &str) -> Vec<String> {
+/// The row and the column of a cell, from 0, -1 of a caption.
+pub type CellNumbers = (i32, i32);
+
+pub const NO_CELL: CellNumbers = (-1, -1);
+
+/// What separates the cells of a table.
+#[derive(Clone, Copy, PartialEq)]
+enum Separator {
+    /// `{|`, `|}` or an HTML tag.
+    Table {
+        closes: bool,
+    },
+    Row,
+    Caption,
+    /// `|` or `!` at the start of a line.
+    LineOfCells(u8),
+    /// `||` or `!!`
+    Cell(u8),
+    /// An HTML tag of a cell.
+    HtmlCell {
+        closes: bool,
+    },
+}
+
+/// Return the lines of the cells and captions of a table that contain links, without attributes, with their cells.
+///
+/// Rows without cells do not count, as in a browser. Of text that `strip_tables` has taken out of a broken table, the cell
+/// is not known.
+pub fn linked_cells(table: &str) -> Vec<(String, CellNumbers)> {
     let bytes = table.as_bytes();
     let mut cells = Vec::new();
     let next_exclamation = |search| memchr(b'!', &bytes[search..]).map_or(bytes.len(), |length| search + length);
     let (mut copied, mut search, mut exclamation) = (0, 0, next_exclamation(0));
+    let mut counter = CellCounter { cell: NO_CELL, open: Vec::new(), sign: 0 };
     loop {
         // Exclamation marks are rare, and each is searched once.
         if exclamation < search {
@@ -293,45 +321,111 @@ pub fn linked_cells(table: &str) -> Vec<String> {
         if position == bytes.len() {
             break;
         }
-        match separator_end(table, position) {
-            Some(end) => {
-                add_lines(&table[copied..position], &mut cells);
+        match separator_at(table, position) {
+            Some((end, separator)) => {
+                let before = &table[copied..position];
+                add_lines(before, counter.cell, &mut cells);
+                counter.pass(separator, before, &table[position..end]);
                 (copied, search) = (end, end);
             }
             None => search = position + 1,
         }
     }
-    add_lines(&table[copied..], &mut cells);
+    add_lines(&table[copied..], counter.cell, &mut cells);
     cells
 }
 
 /// Append the lines with links of what is between two separators.
-fn add_lines(cell: &str, cells: &mut Vec<String>) {
-    if find_double(cell.as_bytes(), b'[').is_some() {
+fn add_lines(text: &str, cell: CellNumbers, cells: &mut Vec<(String, CellNumbers)>) {
+    if find_double(text.as_bytes(), b'[').is_some() {
         let has_link = |line: &&str| find_double(line.as_bytes(), b'[').is_some();
-        cells.extend(cell.split('\n').filter(has_link).map(|line| strip(line).to_owned()));
+        cells.extend(text.split('\n').filter(has_link).map(|line| (strip(line).to_owned(), cell)));
     }
 }
 
-/// Return the end of what separates the cells of a table, with the attributes of the next cell, if it is at a position.
-fn separator_end(text: &str, position: usize) -> Option<usize> {
+/// Counts the rows and columns of a table and of the tables in it.
+struct CellCounter {
+    /// The cell of what comes next.
+    cell: CellNumbers,
+    /// Of each open table, the row, and how many of its cells have begun.
+    open: Vec<CellNumbers>,
+    /// The sign that begins the line of cells; 0 in other lines.
+    sign: u8,
+}
+
+impl CellCounter {
+    /// Read a separator, the text between the last one and it, and what it looks like.
+    fn pass(&mut self, separator: Separator, before: &str, mark: &str) {
+        if self.sign != 0 && memchr(b'\n', before.as_bytes()).is_some() {
+            self.sign = 0;
+        }
+        // "||" begins a cell in a line of cells, "!!" in one of headings.
+        let begins_cell = match separator {
+            Separator::LineOfCells(_) => true,
+            Separator::Cell(sign) => self.sign == b'!' || self.sign == sign,
+            Separator::HtmlCell { closes } => !closes,
+            _ => false,
+        };
+        self.sign = match separator {
+            Separator::LineOfCells(sign) => sign,
+            Separator::Cell(_) => self.sign,
+            _ => 0,
+        };
+        let mark = mark.trim_start_matches(['\n', '\t', ' ', ':']);
+        // Headings before what was taken for the attributes of the next one.
+        let more = match separator {
+            Separator::LineOfCells(b'!') => mark[1..].matches("!!").count(),
+            Separator::Cell(_) if self.sign == b'!' => mark[2..].matches("!!").count(),
+            _ => 0,
+        };
+        match separator {
+            Separator::Table { closes: false } => self.open.push((0, 0)),
+            Separator::Table { closes: true } => drop(self.open.pop()),
+            _ => match self.open.last_mut() {
+                Some(numbers) if separator == Separator::Row && numbers.1 > 0 => *numbers = (numbers.0 + 1, 0),
+                Some(numbers) if begins_cell => numbers.1 += 1 + more as i32,
+                _ => {}
+            },
+        }
+        self.cell = match self.open.last() {
+            Some(&(row, cells)) if cells > 0 && separator != Separator::Caption => (row, cells - 1),
+            _ => NO_CELL,
+        };
+    }
+}
+
+/// Return the end of what separates the cells of a table, with the attributes of the next cell, and what it is, if it is
+/// at a position.
+fn separator_at(text: &str, position: usize) -> Option<(usize, Separator)> {
     let bytes = text.as_bytes();
+    let limit = shared().limits.attributes;
     match bytes[position] {
         b'\n' => {
             let blanks = bytes[position + 1..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b':')).count();
             let mark = position + 1 + blanks;
             match bytes[mark..] {
-                [b'|', b'}', ..] => Some(mark + 2),
-                [b'{', b'|', ..] | [b'|', b'-', ..] => Some(line_end(bytes, mark)),
-                [b'|', b'+', ..] => Some(attributes_end(text, mark + 2, shared().limits.attributes)),
-                [b'|' | b'!', ..] => Some(attributes_end(text, mark + 1, shared().limits.attributes)),
+                [b'|', b'}', ..] => Some((mark + 2, Separator::Table { closes: true })),
+                [b'{', b'|', ..] => Some((line_end(bytes, mark), Separator::Table { closes: false })),
+                [b'|', b'-', ..] => Some((line_end(bytes, mark), Separator::Row)),
+                [b'|', b'+', ..] => Some((attributes_end(text, mark + 2, limit), Separator::Caption)),
+                [sign @ (b'|' | b'!'), ..] => {
+                    Some((attributes_end(text, mark + 1, limit), Separator::LineOfCells(sign)))
+                }
                 _ => None,
             }
         }
-        mark @ (b'|' | b'!') if bytes.get(position + 1) == Some(&mark) => {
-            Some(attributes_end(text, position + 2, shared().limits.attributes))
+        sign @ (b'|' | b'!') if bytes.get(position + 1) == Some(&sign) => {
+            Some((attributes_end(text, position + 2, limit), Separator::Cell(sign)))
         }
-        b'<' => html_mark(text, position, is_mark).map(|mark| mark.end),
+        b'<' => html_mark(text, position, is_mark).map(|HtmlMark { kind, closes, is_ascii, end }| {
+            let separator = match kind {
+                Html::Table => Separator::Table { closes },
+                Html::Row => Separator::Row,
+                Html::Caption if is_ascii => Separator::Caption,
+                _ => Separator::HtmlCell { closes },
+            };
+            (end, separator)
+        }),
         _ => None,
     }
 }
@@ -505,6 +599,6 @@ mod tests {
     #[test]
     fn cells_have_no_attributes() {
         let table = "\n{| class=a\n|+ [[A]]\n|-\n! B !! style=c | [[D|d]]\n|}";
-        assert_eq!(linked_cells(table), ["[[A]]", "[[D|d]]"]);
+        assert_eq!(linked_cells(table), [("[[A]]".to_owned(), NO_CELL), ("[[D|d]]".to_owned(), (0, 1))]);
     }
 }

@@ -10,7 +10,7 @@ use crate::wikitext::blanks::removed;
 use crate::wikitext::breaks::{break_of, feeds_in, with_inserted, Breaks};
 use crate::wikitext::characters::decode_entities;
 use crate::wikitext::link_counts::links_in;
-use crate::wikitext::placeholders::{protect, BREAK, PREFORMATTED, SEAM};
+use crate::wikitext::placeholders::{protect, BREAK, HEADING, PREFORMATTED, SEAM};
 use crate::wikitext::search::find_double;
 use memchr::{memchr, memchr2, memmem, memrchr3};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -409,7 +409,7 @@ pub fn strip_html_tags(text: String, breaks: Option<&mut Breaks>) -> String {
                 let rest = &part[end..];
                 let shown = tag.shown(before, rest, &mut opened);
                 result += shown;
-                result += rest;
+                tag.push_rest(rest, &mut result);
                 if breaks.is_some() {
                     if shown.starts_with('\n') {
                         inserted.push((feeds, break_of(tag.name, tag.is_closing)));
@@ -458,10 +458,24 @@ fn html_tag(text: &str) -> Option<(HtmlTag, usize)> {
 }
 
 impl HtmlTag {
+    /// Append what follows the tag; if that begins a heading, its first line with text is marked, since the tag may stand
+    /// on a line before it.
+    fn push_rest(&self, rest: &str, result: &mut String) {
+        let mut text = rest;
+        if self.kind == Html::Heading && !self.is_closing {
+            let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\n']).len();
+            let start = rest[..blank].rfind('\n').map_or(0, |feed| feed + 1);
+            *result += &rest[..start];
+            text = &rest[start..];
+            let level = self.name.bytes().next_back().unwrap_or(b'0').wrapping_sub(b'0');
+            result.extend(std::iter::repeat_n(HEADING, level.into()));
+        }
+        *result += text;
+    }
+
     /// Return what replaces the tag between two texts; `opened` counts the block tags that are open.
     fn shown(&self, before: &str, rest: &str, opened: &mut FxHashMap<&'static str, u32>) -> &'static str {
-        // A line feed, and `HEADING` or `LIST` after it.
-        const HEADINGS: &str = "\n\x02\x02\x02\x02\x02\x02";
+        // A line feed, and `LIST` after it.
         const ITEM: &str = "\n\x03";
         if self.kind.is_block() {
             // A browser breaks the line at </br> and </p> too.
@@ -470,12 +484,7 @@ impl HtmlTag {
             }
             if !self.is_closing {
                 *opened.entry(self.name).or_default() += 1;
-                let level = self.name.bytes().next_back().unwrap_or(b'0').wrapping_sub(b'0');
-                return match self.kind {
-                    Html::Item => ITEM,
-                    Html::Heading => HEADINGS.get(..1 + usize::from(level)).unwrap_or(HEADINGS),
-                    _ => "\n",
-                };
+                return if self.kind == Html::Item { ITEM } else { "\n" };
             }
             if let Some(number) = opened.get_mut(self.name).filter(|number| **number > 0) {
                 *number -= 1;
