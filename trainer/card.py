@@ -91,6 +91,7 @@ def model_card(
         "objective": f"{config.objective} ({PAPERS[config.objective]})",
         "backbone": config.model or f"{config.begun}, begun with random weights",
         "pooler": pooler + (", scaled to unit length" if encoder.normalize else ""),
+        **({"prompt": f"`{encoder.prompt}`, before each text"} if encoder.prompt else {}),
         "weights": weights,
         **({"widths": f"{widths}: {_CUT}"} if widths else {}),
         "steps": f"{state.step} of {config.step_size} sentences, {config.softmax_size} in a softmax",

@@ -21,7 +21,7 @@ from wikianchor.io.errors import UsageError
 from wikianchor.io.option_groups import DryRun, Seed
 from wikianchor.io.options import above, at_least, between, fraction, option, read_options
 from wikianchor.trainer.choices import POOLERS, PROJECTIONS
-from wikianchor.trainer.option_groups import Cache, EntityVectors, Machine, Run, Updates
+from wikianchor.trainer.option_groups import Cache, EntityVectors, Machine, Prompt, Run, Updates
 from wikianchor.trainer.presets import NEW_SIZES, PRESETS
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class FromScratch(Config):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pooling:
+class Pooling(Prompt):
     """How an encoder makes a vector of a sentence."""
 
     TITLE: ClassVar[str] = "the encoder"

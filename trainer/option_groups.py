@@ -112,6 +112,18 @@ class Cache:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """What an encoder reads before each text."""
+
+    prompt: str | None = option(
+        None,
+        metavar="TEXT",
+        help="put before each text; or the name of a prompt of the model; empty: nothing",
+        unset="as the model says",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Machine(Device):
     """What the training runs on."""
 

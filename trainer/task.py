@@ -188,8 +188,9 @@ def make_encoder(config: EncoderConfig, device: torch.device, pairs: PairDataset
     pooler = "cls_before_pooler" if config.pooler == "cls" else config.pooler or None
     if pairs is not None and isinstance(config, PairsConfig) and config.new:
         encoder = new_encoder(pairs, config, pooler or "avg")
+        encoder.prompt = config.prompt or ""
     else:
-        encoder = Encoder.load(config.model, pooler, "cpu", config.dropout)
+        encoder = Encoder.load(config.model, pooler, "cpu", config.dropout, config.prompt)
     if config.pooler == "cls":
         encoder.pooler = "cls"
     if config.mlp:

@@ -130,7 +130,8 @@ def cache_key(pairs: PairDataset, encoder: Encoder, max_length: int) -> str:
     stated = json.loads(backend.to_str()) if backend is not None else tokenizer.get_vocab()
     # Truncation and padding are settings of the tokenizer's last call.
     rules = json.dumps({name: rule for name, rule in stated.items() if name not in ("truncation", "padding")})
-    parts = (str(VERSION), pairs.fingerprint, type(tokenizer).__name__, rules, str(max_length), str(encoder.lower))
+    settings = (str(max_length), str(encoder.lower), encoder.prompt)
+    parts = (str(VERSION), pairs.fingerprint, type(tokenizer).__name__, rules, *settings)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 

@@ -188,7 +188,7 @@ def load_model(path: str, options: EvaluateOptions) -> tuple[Encoder, ModelFacts
         UsageError: an option does not fit it.
     """
     device = choose_device(options.device)
-    encoder = Encoder.load(path, options.pooler, device)
+    encoder = Encoder.load(path, options.pooler, device, prompt=options.prompt)
     encoder.precision = options.precision or default_precision(device)
     if options.max_length and options.max_length > encoder.max_length:
         raise UsageError(f"--max_length={options.max_length}: {path} takes {encoder.max_length} tokens")

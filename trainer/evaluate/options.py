@@ -17,6 +17,7 @@ from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import at_least, option, program, read_options
 from wikianchor.trainer.choices import POOLERS, PRECISIONS
+from wikianchor.trainer.option_groups import Prompt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +48,7 @@ class ModelOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateOptions(SetOptions, ModelOptions):
+class EvaluateOptions(Prompt, SetOptions, ModelOptions):
     """Options of the command `evaluate`."""
 
     max_length: int | None = option(

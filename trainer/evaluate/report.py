@@ -76,6 +76,7 @@ def model_facts(path: str, encoder: Encoder, max_length: int | None, versions: M
         "normalize": encoder.normalize,
         "max_length": max_length or encoder.max_length,
         "lower": encoder.lower,
+        "prompt": encoder.prompt,
         "dim": encoder.dim,
         "dtype": str(next(encoder.parameters()).dtype).removeprefix("torch."),
         "precision": encoder.precision,

@@ -187,7 +187,7 @@ def load(path: str, device: str = "cpu") -> TrainedMboe:
         weights = load_file(f"{path}/mboe.safetensors")
         config = MboeConfig(**settings["config"])
         labels = tuple(settings["labels"])
-        encoder = Encoder.load(path, "cls_before_pooler")
+        encoder = Encoder.load(path, "cls_before_pooler", prompt="")
         model = Mboe(encoder, config, len(labels), weights.get("table.weight"))
         qids = weights.pop("qids").numpy()
         missing, unexpected = model.load_state_dict(weights, strict=False)

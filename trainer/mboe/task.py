@@ -130,7 +130,7 @@ def check_labels(
 def run_seed(config: MboeConfig, prepared: PreparedData, seed: int, rate: float, log: Log) -> dict[str, float]:
     """Train one seed at one detection rate, write its model, and return its score in each language."""
     torch.manual_seed(seed)
-    encoder = Encoder.load(config.model, "cls_before_pooler")
+    encoder = Encoder.load(config.model, "cls_before_pooler", prompt="")
     if config.max_length > encoder.max_length:
         config = dataclasses.replace(config, max_length=encoder.max_length)
     vectors, qids = entity_table(config, prepared, encoder.dim, seed, log)

@@ -8,7 +8,8 @@ The head is SimCSE's MLP: a linear layer and tanh over [CLS]. SimCSE and EASE us
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -20,7 +21,7 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.trainer.choices import POOLERS
 from wikianchor.trainer.models import cpu, gpu
 from wikianchor.trainer.models.hub import check_model, no_model
-from wikianchor.trainer.models.modules import Head, Layout, read_layout
+from wikianchor.trainer.models.modules import Head, read_layout
 
 # A tokenizer without a limit has a huge number as `model_max_length`.
 NO_LIMIT = 100_000
@@ -57,6 +58,10 @@ class Encoder(nn.Module):
         lower: lower-case texts, as some models of sentence-transformers need.
 
     Attributes:
+        prompts: prompts of the model, by name.
+        prompt: put before each text.
+        include_prompt: whether the tokens of the prompt are pooled.
+        skipped: tokens at the beginning that are not pooled.
         precision: precision of matrix products in `encode`: fp32, tf32 (on GPUs that have it) or bf16.
         cuda_tokens: tokens that `encode` encodes at once on a GPU, or a batch if that is more.
     """
@@ -85,12 +90,21 @@ class Encoder(nn.Module):
         self.normalize = normalize
         self.max_length = max_length
         self.lower = lower
+        self.prompts: Mapping[str, str] = {}
+        self.prompt = ""
+        self.include_prompt = True
+        self.skipped = 0
         self.precision = "fp32"
         self.cuda_tokens = CUDA_TOKENS
 
     @classmethod
     def load(
-        cls, path: str, pooler: str | None = None, device: str | torch.device = "cpu", dropout: float | None = None
+        cls,
+        path: str,
+        pooler: str | None = None,
+        device: str | torch.device = "cpu",
+        dropout: float | None = None,
+        prompt: str | None = None,
     ) -> Encoder:
         """Read an encoder, in eval mode.
 
@@ -100,6 +114,7 @@ class Encoder(nn.Module):
                 normalisation too; `cls` then uses the backbone's pooling layer.
             device: the encoder's device.
             dropout: replaces all dropout probabilities of the backbone.
+            prompt: put before each text, or the name of a prompt of the model; default: the model's own default.
 
         Raises:
             InputError: there is no such model, or it has modules that are not supported.
@@ -107,7 +122,7 @@ class Encoder(nn.Module):
         backbone, missing, tokenizer = _read(path, dropout)
         layout = read_layout(path)
         if pooler is not None and pooler != layout.pooler:
-            layout = Layout(pooler, max_length=layout.max_length, lower=layout.lower)
+            layout = replace(layout, pooler=pooler, head=None, normalize=False)
         head = layout.head
         if layout.pooler == "cls" and head is None:
             head = _pooling_layer(backbone, missing, path)
@@ -122,13 +137,20 @@ class Encoder(nn.Module):
             max_length=limit,
             lower=layout.lower,
         )
+        encoder.prompts = layout.prompts
+        encoder.prompt = layout.prompt if prompt is None else layout.prompts.get(prompt, prompt)
+        encoder.include_prompt = layout.include_prompt
+        if encoder.prompt and not encoder.include_prompt:
+            ids = encoder.tokenize([""])[0]
+            encoder.skipped = len(ids) - (ids[-1] in tokenizer.all_special_ids)
         return encoder.to(device).eval()
 
     @property
     def dim(self) -> int:
         """Width of the vectors in the current mode."""
-        width = getattr(self.head, "out_features", None) if self.head is not None and self._uses_head() else None
-        return int(width or self.backbone.config.hidden_size)
+        heads = list(self.head.modules()) if self.head is not None and self._uses_head() else []
+        widths = [layer.out_features for layer in heads if isinstance(layer, nn.Linear)]
+        return int([self.backbone.config.hidden_size, *widths][-1])
 
     @property
     def device(self) -> torch.device:
@@ -156,20 +178,28 @@ class Encoder(nn.Module):
             input_ids, attention_mask: (batch, length).
         """
         two_layers = self.pooler in ("avg_top2", "avg_first_last")
-        first_only = self.pooler in ("cls", "cls_before_pooler")
+        first_only = self.pooler in ("cls", "cls_before_pooler") and not self.skipped
         if self._packs(attention_mask):
             packed, layers = cpu.encode(self.backbone, input_ids, attention_mask, first_only)
             if first_only:
                 pooled = layers[-1]
             else:
                 layers = [packed.unpack(layer) for layer in (layers if two_layers else layers[-1:])]
-                pooled = pool(self.pooler, layers[-1], attention_mask, layers)
+                pooled = self._pool(layers[-1], attention_mask, layers)
         else:
             output = self.backbone(input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=two_layers)
-            pooled = pool(self.pooler, output.last_hidden_state, attention_mask, output.hidden_states)
+            pooled = self._pool(output.last_hidden_state, attention_mask, output.hidden_states)
         if self.head is not None and self._uses_head():
             pooled = self.head(pooled)
         return pooled
+
+    def _pool(self, last: Tensor, mask: Tensor, layers: Sequence[Tensor] | None) -> Tensor:
+        """Pool hidden states, without the prompt where it is not pooled; `pad` pads on the right."""
+        start = min(self.skipped, mask.shape[1] - 1)
+        if start > 0:
+            last, mask = last[:, start:], mask[:, start:]
+            layers = [layer[:, start:] for layer in layers] if layers is not None else None
+        return pool(self.pooler, last, mask, layers)
 
     def _packs(self, mask: Tensor) -> bool:
         """Whether a batch is packed: in training on a CPU."""
@@ -229,8 +259,9 @@ class Encoder(nn.Module):
         return torch.cat(vectors)
 
     def tokenize(self, texts: Sequence[str], max_length: int | None = None) -> list[list[int]]:
-        """Return the token ids of each sentence, special tokens included, truncated to `max_length`."""
-        clean = [text.strip().lower() if self.lower else text.strip() for text in texts]
+        """Return the token ids of each sentence with the prompt and special tokens, truncated to `max_length`."""
+        whole = [self.prompt + text for text in texts]
+        clean = [text.lower() for text in whole] if self.lower else whole
         length = max_length or self.max_length
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
         tokens: list[list[int]] = []
@@ -269,8 +300,16 @@ def pool(pooler: str, last: Tensor, mask: Tensor, layers: Sequence[Tensor] | Non
     """
     if pooler in ("cls", "cls_before_pooler"):
         return last[:, 0]
-    if pooler == "avg":
-        return mean(last, mask)
+    if pooler == "last":
+        return last[torch.arange(len(last), device=last.device), mask.shape[1] - 1 - mask.flip(1).int().argmax(1)]
+    if pooler == "max":
+        return last.masked_fill(~mask.bool().unsqueeze(-1), -torch.inf).amax(1)
+    if pooler == "weighted":
+        # Later tokens, which have seen the others, count more: https://arxiv.org/abs/2202.08904, equation 2.
+        return mean(last, mask * mask.cumsum(1))
+    if pooler in ("avg", "sqrt"):
+        average = mean(last, mask)
+        return average if pooler == "avg" else average * mask.sum(1, keepdim=True).sqrt()
     if layers is None:
         raise ValueError(f"{pooler} needs all layers")
     other = layers[-2] if pooler == "avg_top2" else layers[0]

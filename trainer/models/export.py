@@ -16,9 +16,9 @@ from torch import nn
 
 from wikianchor.io.storage import is_local, publish, writing
 from wikianchor.trainer.models.encoder import Encoder
-from wikianchor.trainer.models.modules import LAYOUT, Head
+from wikianchor.trainer.models.modules import LAYOUT, POOLING, PROMPTS, SWITCHES, TANH, TRANSFORMER, Head
 
-POOLING_MODES = {"cls": "cls", "cls_before_pooler": "cls", "avg": "mean"}
+POOLING_MODES = {"cls": "cls", **{ours: theirs for theirs, ours in POOLING.items()}}
 MODULES = "sentence_transformers.models"
 
 
@@ -53,7 +53,7 @@ def export(encoder: Encoder, target: str, card: str, files: Mapping[str, str]) -
     """
     head = None if encoder.head_only_train else encoder.head
     layer = getattr(getattr(encoder.backbone, "pooler", None), "dense", None)
-    linear = head.linear if isinstance(head, Head) and head.tanh else None
+    linear = head.linear if isinstance(head, Head) and head.name == TANH else None
     if linear is not None and isinstance(layer, nn.Linear) and layer.weight.shape == linear.weight.shape:
         layer.load_state_dict(linear.state_dict())
 
@@ -80,15 +80,14 @@ def _write_modules(encoder: Encoder, head: nn.Module | None, local: str) -> None
     # The spelling that all versions of sentence-transformers read.
     pooling = {
         "word_embedding_dimension": width,
-        "pooling_mode_cls_token": mode == "cls",
-        "pooling_mode_mean_tokens": mode == "mean",
-        "pooling_mode_max_tokens": False,
-        "pooling_mode_mean_sqrt_len_tokens": False,
+        **{switch: theirs == mode for switch, theirs in SWITCHES.items()},
+        "include_prompt": encoder.include_prompt,
     }
     _write_json(os.path.join(local, "1_Pooling/config.json"), pooling)
-    if isinstance(head, Head):
-        modules.append(("Dense", f"{len(modules)}_Dense"))
-        _write_dense(head, width, os.path.join(local, modules[-1][1]))
+    for layer in head.modules() if head is not None else ():
+        if isinstance(layer, Head):
+            modules.append(("Dense", f"{len(modules)}_Dense"))
+            _write_dense(layer, os.path.join(local, modules[-1][1]))
     if encoder.normalize:
         modules.append(("Normalize", f"{len(modules)}_Normalize"))
         os.makedirs(os.path.join(local, modules[-1][1]))
@@ -98,16 +97,21 @@ def _write_modules(encoder: Encoder, head: nn.Module | None, local: str) -> None
     ]
     _write_json(os.path.join(local, "modules.json"), listed)
     settings = {"max_seq_length": encoder.max_length, "do_lower_case": encoder.lower}
-    _write_json(os.path.join(local, "sentence_bert_config.json"), settings)
+    _write_json(os.path.join(local, TRANSFORMER), settings)
+    if encoder.prompt:
+        name = next((name for name, prompt in encoder.prompts.items() if prompt == encoder.prompt), "text")
+        stated = {"prompts": {**encoder.prompts, name: encoder.prompt}, "default_prompt_name": name}
+        _write_json(os.path.join(local, PROMPTS), stated)
+    elif encoder.prompts:
+        _write_json(os.path.join(local, PROMPTS), {"prompts": encoder.prompts})
 
 
-def _write_dense(head: Head, width: int, directory: str) -> None:
-    activation = "torch.nn.modules.activation.Tanh" if head.tanh else "torch.nn.modules.linear.Identity"
+def _write_dense(head: Head, directory: str) -> None:
     settings = {
-        "in_features": width,
-        "out_features": head.out_features,
-        "bias": True,
-        "activation_function": activation,
+        "in_features": head.linear.in_features,
+        "out_features": head.linear.out_features,
+        "bias": head.linear.bias is not None,
+        "activation_function": head.name,
     }
     _write_json(os.path.join(directory, "config.json"), settings)
     weights = {f"linear.{name}": tensor.contiguous() for name, tensor in head.linear.state_dict().items()}

@@ -1,15 +1,16 @@
-"""The modules of a sentence-transformers model: pooling, head, normalisation, limit of tokens.
+"""The modules of a sentence-transformers model: pooling, heads, normalisation, prompts, limit of tokens.
 
-`modules.json` lists modules, each with a folder. Supported are Transformer, Pooling (first token or mean), Dense
-(identity or tanh) and Normalize, in this order. Other modules are an error, because without them the vectors would
-silently differ.
+`modules.json` lists modules, each with a folder. Supported are Transformer, Pooling, any number of Dense, Normalize, in
+this order. Other modules and other settings of these are an error, because without them the vectors would silently
+differ.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -23,21 +24,55 @@ from wikianchor.io.parsing import malformed
 
 # Written by this project, for poolers that sentence-transformers does not have.
 LAYOUT = "wikianchor.json"
-POOLING = {"cls": "cls_before_pooler", "mean": "avg"}
-_PREFIX = "pooling_mode_"
-_OLD_NAMES = {"cls_token": "cls", "mean_tokens": "mean", "max_tokens": "max"}
-_ACTIVATIONS = {"Tanh": True, "Identity": False}
+PROMPTS = "config_sentence_transformers.json"
+TRANSFORMER = "sentence_bert_config.json"
+# Names of poolers in sentence-transformers, and ours.
+POOLING = {
+    "cls": "cls_before_pooler",
+    "mean": "avg",
+    "max": "max",
+    "lasttoken": "last",
+    "weightedmean": "weighted",
+    "mean_sqrt_len_tokens": "sqrt",
+}
+# Settings of the older form, one for each pooler.
+SWITCHES = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_lasttoken": "lasttoken",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+}
+TANH = "torch.nn.modules.activation.Tanh"
+# Settings that a module may have with these values.
+_OUTPUT = {"module_input_name": "sentence_embedding", "module_output_name": "sentence_embedding"}
+_TEXT = {"method": "forward", "method_output_name": "last_hidden_state"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Layout:
-    """How hidden states become vectors; `max_length` is None where no file states it."""
+    """How texts become token vectors, and these a vector.
+
+    Attributes:
+        pooler: one of `POOLERS`.
+        head: applied to the pooled vector.
+        normalize: whether vectors have unit length.
+        max_length: tokens kept of a text; None where no file states it.
+        lower: whether texts are lower-cased.
+        prompts: texts that may be put before each text, by name.
+        prompt: the one of them that is.
+        include_prompt: whether the tokens of the prompt are pooled.
+    """
 
     pooler: str = "avg"
     head: nn.Module | None = None
     normalize: bool = False
     max_length: int | None = None
     lower: bool = False
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    prompt: str = ""
+    include_prompt: bool = True
 
 
 def read_layout(path: str) -> Layout:
@@ -47,55 +82,105 @@ def read_layout(path: str) -> Layout:
         path: a directory or a name on the Hub.
 
     Raises:
-        InputError: the model has a module or an option that is not supported.
+        InputError: the model has a module or a setting that is not supported.
     """
     modules = _json(path, "modules.json")
     if modules is None:
-        return Layout((_json(path, LAYOUT) or {}).get("pooler", Layout.pooler))
+        return Layout(pooler=(_json(path, LAYOUT) or {}).get("pooler", Layout.pooler))
     for module in modules:
         if module["path"] and not is_inside(path, f"{path}/{module['path']}"):
             raise InputError(f"{path}/modules.json: {module['path']!r} is outside of the model")
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
-    folders = {kind: str(module["path"]) for kind, module in zip(kinds, modules, strict=True)}
-    expected = [kind for kind in ("Transformer", "Pooling", "Dense", "Normalize") if kind in folders]
-    if kinds != expected or kinds[:2] != ["Transformer", "Pooling"]:
-        raise InputError(f"{path}/modules.json: {' + '.join(kinds)}: only Transformer, Pooling, Dense, Normalize")
-    prompts = (_json(path, "config_sentence_transformers.json") or {}).get("default_prompt_name")
-    if prompts is not None:
-        raise InputError(f"{path}: puts the prompt {prompts!r} before each text, which is not supported")
-    settings = _json(path, os.path.join(folders["Transformer"], "sentence_bert_config.json")) or {}
+    folders = [str(module["path"]) for module in modules]
+    dense, normalize = kinds.count("Dense"), "Normalize" in kinds
+    if kinds != ["Transformer", "Pooling", *["Dense"] * dense, *["Normalize"] * normalize] or folders[0]:
+        described = " + ".join(kinds) + (f" in {folders[0]}/" if folders[0] else "")
+        raise InputError(f"{path}/modules.json: {described}: only Transformer, Pooling, Dense, Normalize")
+    if normalize:
+        _settings(path, f"{folders[-1]}/config.json", (), _OUTPUT)
+    known = {"transformer_task": "feature-extraction", "module_output_name": "token_embeddings"}
+    settings = _settings(
+        path, TRANSFORMER, ("max_seq_length", "do_lower_case", "unpad_inputs", "modality_config"), known
+    )
+    text = (settings.get("modality_config") or {}).get("text", _TEXT)
+    if text != _TEXT:
+        raise InputError(f"{path}/{TRANSFORMER}: takes {text} from the model, which is not supported")
+    stated = _settings(
+        path,
+        PROMPTS,
+        ("__version__", "prompts", "default_prompt_name", "similarity_fn_name"),
+        {"model_type": "SentenceTransformer"},
+    )
+    prompts = {name: prompt or "" for name, prompt in (stated.get("prompts") or {}).items()}
+    name = stated.get("default_prompt_name")
+    if name is not None and name not in prompts:
+        raise InputError(f"{path}/{PROMPTS}: the default prompt {name!r} is not among its prompts")
+    pooler, include_prompt = _pooler(path, folders[1])
+    heads = [_dense(path, folder) for folder in folders[2 : 2 + dense]]
     return Layout(
-        pooler=_pooler(path, folders["Pooling"]),
-        head=_dense(path, folders["Dense"]) if "Dense" in folders else None,
-        normalize="Normalize" in folders,
+        pooler=pooler,
+        head=nn.Sequential(*heads) if len(heads) > 1 else next(iter(heads), None),
+        normalize=normalize,
         max_length=settings.get("max_seq_length"),
         lower=bool(settings.get("do_lower_case")),
+        prompts=prompts,
+        prompt=prompts.get(name, ""),
+        include_prompt=include_prompt,
     )
 
 
-def _pooler(path: str, folder: str) -> str:
-    settings = _json(path, f"{folder}/config.json") or {}
-    mode = settings.get("pooling_mode")
-    if mode is None:
-        on = [name.removeprefix(_PREFIX) for name, value in settings.items() if name.startswith(_PREFIX) and value]
-        mode = _OLD_NAMES.get(on[0], on[0]) if len(on) == 1 else on
-    if not isinstance(mode, str) or mode not in POOLING:
-        raise InputError(f"{path}/{folder}: pools by {mode}, which is not supported: only cls and mean are")
-    return POOLING[mode]
+def _settings(path: str, name: str, used: Collection[str], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a module.
+
+    Args:
+        path: the model.
+        name: the file of the settings.
+        used: settings that may have any value.
+        known: settings that may have one value, or none.
+
+    Raises:
+        InputError: there is another setting, or another value.
+    """
+    settings: dict[str, Any] = _json(path, name) or {}
+    for setting, value in settings.items():
+        if setting not in used and value and value != known.get(setting):
+            raise InputError(f"{path}/{name}: {setting} {value!r} is not supported")
+    return settings
 
 
-def _dense(path: str, folder: str) -> nn.Module:
-    settings = _json(path, f"{folder}/config.json") or {}
-    activation = str(settings.get("activation_function", "torch.nn.modules.activation.Tanh")).rpartition(".")[2]
-    if activation not in _ACTIVATIONS or ("bias" in settings and not settings["bias"]):
-        raise InputError(f"{path}/{folder}: a Dense with {activation}, bias {settings.get('bias')} is not supported")
-    head = Head(settings["in_features"], settings["out_features"], tanh=_ACTIVATIONS[activation])
+def _pooler(path: str, folder: str) -> tuple[str, bool]:
+    """Return the pooler, and whether it takes the tokens of the prompt."""
+    used = ("word_embedding_dimension", "embedding_dimension", "pooling_mode", "include_prompt", *SWITCHES)
+    settings = _settings(path, f"{folder}/config.json", used, {})
+    modes = settings.get("pooling_mode") or [mode for name, mode in SWITCHES.items() if settings.get(name)] or "mean"
+    mode = modes[0] if isinstance(modes, list) and len(modes) == 1 else modes
+    include_prompt = settings.get("include_prompt") is not False
+    if not isinstance(mode, str) or mode not in POOLING or (mode == "weightedmean" and not include_prompt):
+        without = "" if include_prompt else " without the prompt"
+        raise InputError(f"{path}/{folder}: pools by {mode}{without}, which is not supported: {', '.join(POOLING)} are")
+    return POOLING[mode], include_prompt
+
+
+def _dense(path: str, folder: str) -> Head:
+    used = ("in_features", "out_features", "bias", "activation_function")
+    settings = _settings(path, f"{folder}/config.json", used, _OUTPUT)
+    activation = str(settings.get("activation_function", TANH))
+    try:
+        head = Head(settings["in_features"], settings["out_features"], activation, bias=settings.get("bias") is not False)
+        head.load_state_dict(read_weights(path, folder))
+    except (AttributeError, TypeError, RuntimeError) as error:
+        raise InputError(f"{path}/{folder}: a Dense with {activation} and these weights is not supported") from error
+    return head
+
+
+def read_weights(path: str, folder: str) -> dict[str, Tensor]:
+    """Return the weights of a module; raises InputError if there are none."""
     tensors = _file(path, f"{folder}/model.safetensors")
     pickled = _file(path, f"{folder}/pytorch_model.bin") if tensors is None else None
     if tensors is None and pickled is None:
         raise InputError(f"{path}/{folder}: has no model.safetensors and no pytorch_model.bin")
-    head.load_state_dict(load_file(tensors) if tensors else torch.load(str(pickled), weights_only=True))
-    return head
+    weights: dict[str, Tensor] = load_file(tensors) if tensors else torch.load(str(pickled), weights_only=True)
+    return weights
 
 
 def _json(path: str, name: str) -> Any:
@@ -121,15 +206,27 @@ def _file(path: str, name: str) -> str | None:
 
 
 class Head(nn.Module):
-    """A linear layer and tanh, or a linear layer alone: SimCSE's MLP, BERT's pooling layer, LaBSE's Dense."""
+    """A linear layer and its activation: SimCSE's MLP, BERT's pooling layer, a Dense of sentence-transformers.
 
-    def __init__(self, width: int, dim: int, tanh: bool = True) -> None:
+    Args:
+        width, dim: widths of its input and output.
+        activation: full name of a module of torch that takes no arguments.
+        bias: whether the layer has one.
+
+    Raises:
+        AttributeError, TypeError: there is no such module.
+    """
+
+    def __init__(self, width: int, dim: int, activation: str = TANH, *, bias: bool = True) -> None:
         super().__init__()
-        self.linear = nn.Linear(width, dim)
-        self.tanh = tanh
-        self.out_features = dim
+        self.linear = nn.Linear(width, dim, bias)
+        self.name = activation
+        module, _, name = activation.rpartition(".")
+        if not module.startswith("torch.nn.modules"):
+            raise AttributeError(activation)
+        self.activation: nn.Module = getattr(nn, name)()
 
     def forward(self, pooled: Tensor) -> Tensor:
         """Map pooled vectors (batch, width) to (batch, dim)."""
-        mapped = self.linear(pooled)
-        return torch.tanh(mapped) if self.tanh else mapped
+        mapped: Tensor = self.activation(self.linear(pooled))
+        return mapped

@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from wikianchor.io.errors import UsageError
 from wikianchor.io.option_groups import Device, Output
 from wikianchor.io.options import at_least, between, option, program, read_options
+from wikianchor.trainer.option_groups import Prompt
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(Device, Output):
+class ScoreOptions(Prompt, Device, Output):
     """Options of the command."""
 
     data: str = option(metavar="DIR", help="dataset of `wikianchor export`, as Parquet", recorded=False)

@@ -80,7 +80,7 @@ def run(options: ScoreOptions) -> str:
     export = open_export(options.data)
     beside = f"{os.path.dirname(export.directory) or '.'}/pairs"
     pairs = open_pairs(options.pairs or beside, export) if options.mine else None
-    encoder = Encoder.load(options.model, device=choose_device(options.device))
+    encoder = Encoder.load(options.model, device=choose_device(options.device), prompt=options.prompt)
     encoder.precision = default_precision(encoder.device)
     if encoder.device.type == "cuda":
         encoder.cuda_tokens = tokens_at_once(encoder, torch.cuda.get_device_properties(encoder.device).total_memory)

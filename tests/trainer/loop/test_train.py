@@ -229,7 +229,7 @@ def test_every_option_trains(options: dict[str, Any], more: dict[str, Any]) -> N
         ({"step_size": 40}, "must be a multiple"),
         ({"held_out": 3}, "must fill a softmax"),
         ({"entity_temperature": 0.0}, "must be above 0"),
-        ({"pooler": "max"}, "no pooler 'max'"),
+        ({"pooler": "sum"}, "no pooler 'sum'"),
     ],
 )
 def test_what_cannot_be_is_said_in_a_line(options: dict[str, Any], more: dict[str, Any], said: str) -> None:
