@@ -27,6 +27,8 @@ from wikianchor.trainer.presets import NEW_SIZES, PRESETS
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+# Of `new`: an encoder without layers.
+STATIC = "static"
 # Vertex AI's environment variables of options.
 VERTEX = {
     "output": "AIP_MODEL_DIR",
@@ -308,6 +310,11 @@ class PairsConfig(DryRun, Cache, Rows, PairLosses, EncoderConfig, FromScratch):
     TITLE: ClassVar[str] = "the machine"
     ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "data": {"help": _PAIRS_DATA},
+        "new": {
+            "choices": (*NEW_SIZES, STATIC),
+            "help": "instead of `model`: start with random weights, in this size, and a vocabulary of the texts; "
+            "static: a vector for each word piece, and their mean",
+        },
         "dry_run": {"help": "say what the run would take, from a few steps, and write nothing"},
     }
 

@@ -21,10 +21,9 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.trainer.choices import POOLERS
 from wikianchor.trainer.models import cpu, gpu
 from wikianchor.trainer.models.hub import check_model, no_model
-from wikianchor.trainer.models.modules import Head, read_layout
+from wikianchor.trainer.models.modules import NO_LIMIT, Head, read_layout
+from wikianchor.trainer.models.static import StaticModel, read_static
 
-# A tokenizer without a limit has a huge number as `model_max_length`.
-NO_LIMIT = 100_000
 # Names of dropout probabilities in configs of transformers.
 DROPOUTS = (
     "hidden_dropout_prob",
@@ -80,6 +79,8 @@ class Encoder(nn.Module):
         super().__init__()
         if pooler not in POOLERS:
             raise UsageError(f"no pooler {pooler!r}: choose one of {', '.join(POOLERS)}")
+        if isinstance(backbone, StaticModel) and pooler != "avg":
+            raise UsageError(f"--pooler={pooler}: a static model takes the mean of its tokens: leave it out")
         cpu.replace_dropout(backbone)
         self.backbone = backbone
         self._attention = backbone.config._attn_implementation
@@ -119,8 +120,12 @@ class Encoder(nn.Module):
         Raises:
             InputError: there is no such model, or it has modules that are not supported.
         """
-        backbone, missing, tokenizer = _read(path, dropout)
+        check_model(path)
         layout = read_layout(path)
+        if layout.static is not None:
+            (backbone, tokenizer), missing = read_static(path, layout.static, dropout), set[str]()
+        else:
+            backbone, missing, tokenizer = _read(path, dropout)
         if pooler is not None and pooler != layout.pooler:
             layout = replace(layout, pooler=pooler, head=None, normalize=False)
         head = layout.head
@@ -348,7 +353,6 @@ def pad(tokens: Sequence[Sequence[int]], padding: int) -> tuple[Tensor, Tensor]:
 
 def _read(path: str, dropout: float | None) -> tuple[PreTrainedModel, set[str], PreTrainedTokenizerBase]:
     """Return the model in float32, the names of weights that are missing in its files, and the tokenizer."""
-    check_model(path)
     try:
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
         for name in DROPOUTS if dropout is not None else ():

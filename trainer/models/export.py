@@ -17,6 +17,7 @@ from torch import nn
 from wikianchor.io.storage import is_local, publish, writing
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.modules import LAYOUT, POOLING, PROMPTS, SWITCHES, TANH, TRANSFORMER, Head
+from wikianchor.trainer.models.static import StaticModel
 
 POOLING_MODES = {"cls": "cls", **{ours: theirs for theirs, ours in POOLING.items()}}
 MODULES = "sentence_transformers.models"
@@ -75,15 +76,18 @@ def _write_modules(encoder: Encoder, head: nn.Module | None, local: str) -> None
     _write_json(os.path.join(local, LAYOUT), {"pooler": pooler})
     if pooler not in POOLING_MODES:
         return
-    width, mode = int(encoder.backbone.config.hidden_size), POOLING_MODES[pooler]
-    modules = [("Transformer", ""), ("Pooling", "1_Pooling")]
-    # The spelling that all versions of sentence-transformers read.
-    pooling = {
-        "word_embedding_dimension": width,
-        **{switch: theirs == mode for switch, theirs in SWITCHES.items()},
-        "include_prompt": encoder.include_prompt,
-    }
-    _write_json(os.path.join(local, "1_Pooling/config.json"), pooling)
+    modules = [("StaticEmbedding", "")]
+    if not isinstance(encoder.backbone, StaticModel):
+        modules = [("Transformer", ""), ("Pooling", "1_Pooling")]
+        # The spelling that all versions of sentence-transformers read.
+        pooling = {
+            "word_embedding_dimension": int(encoder.backbone.config.hidden_size),
+            **{switch: mode == POOLING_MODES[pooler] for switch, mode in SWITCHES.items()},
+            "include_prompt": encoder.include_prompt,
+        }
+        _write_json(os.path.join(local, "1_Pooling/config.json"), pooling)
+        settings = {"max_seq_length": encoder.max_length, "do_lower_case": encoder.lower}
+        _write_json(os.path.join(local, TRANSFORMER), settings)
     for layer in head.modules() if head is not None else ():
         if isinstance(layer, Head):
             modules.append(("Dense", f"{len(modules)}_Dense"))
@@ -96,8 +100,6 @@ def _write_modules(encoder: Encoder, head: nn.Module | None, local: str) -> None
         for number, (kind, path) in enumerate(modules)
     ]
     _write_json(os.path.join(local, "modules.json"), listed)
-    settings = {"max_seq_length": encoder.max_length, "do_lower_case": encoder.lower}
-    _write_json(os.path.join(local, TRANSFORMER), settings)
     if encoder.prompt:
         name = next((name for name, prompt in encoder.prompts.items() if prompt == encoder.prompt), "text")
         stated = {"prompts": {**encoder.prompts, name: encoder.prompt}, "default_prompt_name": name}

@@ -24,7 +24,8 @@ def check_model(path: str) -> None:
         return
     directory = path.rstrip("/")
     if os.path.exists(directory):
-        if os.path.isfile(f"{directory}/{CONFIG}"):
+        # A static model of sentence-transformers has no config.json.
+        if any(os.path.isfile(f"{directory}/{name}") for name in (CONFIG, "modules.json")):
             return
         inner = os.path.isfile(f"{directory}/model/{CONFIG}")
         advice = f"did you mean {directory}/model?" if inner else "name the directory of a model"

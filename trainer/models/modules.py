@@ -1,8 +1,8 @@
 """The modules of a sentence-transformers model: pooling, heads, normalisation, prompts, limit of tokens.
 
-`modules.json` lists modules, each with a folder. Supported are Transformer, Pooling, any number of Dense, Normalize, in
-this order. Other modules and other settings of these are an error, because without them the vectors would silently
-differ.
+`modules.json` lists modules, each with a folder. Supported are Transformer and Pooling, or StaticEmbedding, then any
+number of Dense, and Normalize. Other modules and other settings of these are an error, because without them the vectors
+would silently differ.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ SWITCHES = {
     "pooling_mode_weightedmean_tokens": "weightedmean",
     "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
 }
+# A tokenizer without a limit has a huge number as `model_max_length`.
+NO_LIMIT = 100_000
 TANH = "torch.nn.modules.activation.Tanh"
 # Settings that a module may have with these values.
 _OUTPUT = {"module_input_name": "sentence_embedding", "module_output_name": "sentence_embedding"}
@@ -63,6 +65,7 @@ class Layout:
         prompts: texts that may be put before each text, by name.
         prompt: the one of them that is.
         include_prompt: whether the tokens of the prompt are pooled.
+        static: folder of the StaticEmbedding, where that takes the place of a Transformer and its pooling.
     """
 
     pooler: str = "avg"
@@ -73,6 +76,7 @@ class Layout:
     prompts: Mapping[str, str] = field(default_factory=dict)
     prompt: str = ""
     include_prompt: bool = True
+    static: str | None = None
 
 
 def read_layout(path: str) -> Layout:
@@ -93,9 +97,13 @@ def read_layout(path: str) -> Layout:
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
     folders = [str(module["path"]) for module in modules]
     dense, normalize = kinds.count("Dense"), "Normalize" in kinds
-    if kinds != ["Transformer", "Pooling", *["Dense"] * dense, *["Normalize"] * normalize] or folders[0]:
+    static = folders[0] if kinds[:1] == ["StaticEmbedding"] else None
+    first = ["Transformer", "Pooling"] if static is None else ["StaticEmbedding"]
+    if kinds != [*first, *["Dense"] * dense, *["Normalize"] * normalize] or (static is None and folders[0]):
         described = " + ".join(kinds) + (f" in {folders[0]}/" if folders[0] else "")
-        raise InputError(f"{path}/modules.json: {described}: only Transformer, Pooling, Dense, Normalize")
+        raise InputError(
+            f"{path}/modules.json: {described}: only Transformer and Pooling, or StaticEmbedding; Dense; Normalize"
+        )
     if normalize:
         _settings(path, f"{folders[-1]}/config.json", (), _OUTPUT)
     known = {"transformer_task": "feature-extraction", "module_output_name": "token_embeddings"}
@@ -115,17 +123,18 @@ def read_layout(path: str) -> Layout:
     name = stated.get("default_prompt_name")
     if name is not None and name not in prompts:
         raise InputError(f"{path}/{PROMPTS}: the default prompt {name!r} is not among its prompts")
-    pooler, include_prompt = _pooler(path, folders[1])
-    heads = [_dense(path, folder) for folder in folders[2 : 2 + dense]]
+    pooler, include_prompt = _pooler(path, folders[1]) if static is None else (Layout.pooler, Layout.include_prompt)
+    heads = [_dense(path, folder) for folder in folders[len(first) : len(first) + dense]]
     return Layout(
         pooler=pooler,
         head=nn.Sequential(*heads) if len(heads) > 1 else next(iter(heads), None),
         normalize=normalize,
-        max_length=settings.get("max_seq_length"),
+        max_length=settings.get("max_seq_length") if static is None else NO_LIMIT,
         lower=bool(settings.get("do_lower_case")),
         prompts=prompts,
         prompt=prompts.get(name, ""),
         include_prompt=include_prompt,
+        static=static,
     )
 
 
@@ -166,7 +175,9 @@ def _dense(path: str, folder: str) -> Head:
     settings = _settings(path, f"{folder}/config.json", used, _OUTPUT)
     activation = str(settings.get("activation_function", TANH))
     try:
-        head = Head(settings["in_features"], settings["out_features"], activation, bias=settings.get("bias") is not False)
+        head = Head(
+            settings["in_features"], settings["out_features"], activation, bias=settings.get("bias") is not False
+        )
         head.load_state_dict(read_weights(path, folder))
     except (AttributeError, TypeError, RuntimeError) as error:
         raise InputError(f"{path}/{folder}: a Dense with {activation} and these weights is not supported") from error
@@ -175,8 +186,8 @@ def _dense(path: str, folder: str) -> Head:
 
 def read_weights(path: str, folder: str) -> dict[str, Tensor]:
     """Return the weights of a module; raises InputError if there are none."""
-    tensors = _file(path, f"{folder}/model.safetensors")
-    pickled = _file(path, f"{folder}/pytorch_model.bin") if tensors is None else None
+    tensors = model_file(path, folder, "model.safetensors")
+    pickled = model_file(path, folder, "pytorch_model.bin") if tensors is None else None
     if tensors is None and pickled is None:
         raise InputError(f"{path}/{folder}: has no model.safetensors and no pytorch_model.bin")
     weights: dict[str, Tensor] = load_file(tensors) if tensors else torch.load(str(pickled), weights_only=True)
@@ -185,16 +196,16 @@ def read_weights(path: str, folder: str) -> dict[str, Tensor]:
 
 def _json(path: str, name: str) -> Any:
     """Return the content of a JSON file of a model, None where there is no such file."""
-    file = _file(path, name)
+    file = model_file(path, name)
     if file is None:
         return None
     with open(file, encoding="utf-8") as stream, malformed(f"{path}/{name}: not JSON, the download may be broken"):
         return json.load(stream)
 
 
-def _file(path: str, name: str) -> str | None:
+def model_file(path: str, *names: str) -> str | None:
     """Return the local path of a file of a model, downloaded if needed; None where there is no such file."""
-    name = os.path.normpath(name)
+    name = os.path.normpath(os.path.join(*names))
     if os.path.isdir(path):
         file = os.path.join(path, name)
         return file if os.path.isfile(file) else None

@@ -11,19 +11,23 @@ from itertools import islice
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
-from wikianchor.trainer.config import PairsConfig
+from wikianchor.trainer.config import STATIC, PairsConfig
 from wikianchor.trainer.data.shards import PairDataset, read_texts
 from wikianchor.trainer.models.encoder import Encoder
+from wikianchor.trainer.models.modules import NO_LIMIT
+from wikianchor.trainer.models.static import new_static
 from wikianchor.trainer.presets import NEW_BERTS
 
 SPECIAL = {f"{name.lower()}_token": f"[{name}]" for name in ("PAD", "UNK", "CLS", "SEP", "MASK")}
 # Sentences that the vocabulary is learnt from; more of them change it little.
 VOCABULARY_SENTENCES = 1_000_000
 MOST_TOKENS = 512
+# Width of a new static encoder.
+STATIC_WIDTH = 256
 
 
 def new_encoder(pairs: PairDataset, options: PairsConfig, pooler: str = "avg") -> Encoder:
-    """Return a BERT with random weights by torch's seed.
+    """Return a BERT, or a static encoder, with random weights by torch's seed.
 
     Args:
         pairs: the sentences that the vocabulary is learnt from.
@@ -31,6 +35,8 @@ def new_encoder(pairs: PairDataset, options: PairsConfig, pooler: str = "avg") -
         pooler: the encoder's pooler.
     """
     tokenizer = learn_word_pieces(islice(read_texts(pairs), VOCABULARY_SENTENCES), options.vocabulary_size)
+    if options.new == STATIC:
+        return Encoder(new_static(tokenizer, STATIC_WIDTH, options.dropout), tokenizer, pooler, max_length=NO_LIMIT)
     config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=MOST_TOKENS, **NEW_BERTS[str(options.new)])
     if options.dropout is not None:
         config.hidden_dropout_prob = config.attention_probs_dropout_prob = options.dropout

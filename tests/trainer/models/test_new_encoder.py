@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from transformers import AutoModel
@@ -51,6 +52,30 @@ def test_without_a_model(options: dict[str, Any]) -> None:
     assert Encoder.load(folder).encode(["kana"]).shape == (1, 128)
     before = Encoder.load(folder).encode(["kana lopo"])
     assert (Encoder.load(task.run(make("ease", flags, {}))).encode(["kana lopo"]) == before).all()
+
+
+def test_a_static_encoder(options: dict[str, Any]) -> None:
+    """It is trained, and sentence-transformers gives the same vectors."""
+    del options["model"]
+    flags = {**options, "new": "static", "max_steps": 20, "learning_rate": 0.01, "prompt": "kana ", "log_steps": 1}
+    folder = task.run(make("ease", flags, {}))
+    losses = [json.loads(line).get("loss") for line in (Path(options["output"]) / "log.jsonl").read_text().splitlines()]
+    losses = [loss for loss in losses if loss is not None]
+    assert losses[-1] < losses[0]
+    texts = [row["text"] for row in pair_rows(20)] + ["", " kana ", "unknown word", "kana lopo " * 200]
+    encoder = Encoder.load(folder)
+    assert (encoder.dim, encoder.prompt, encoder.max_length) == (256, "kana ", 100_000)
+    theirs = pytest.importorskip("sentence_transformers").SentenceTransformer(folder, device="cpu")
+    assert np.abs(encoder.encode(texts) - theirs.encode(texts)).max() < 1e-6
+    # A model of sentence-transformers has no config.json, and may have a folder of its own for the module.
+    theirs[0].save_in_root = False
+    theirs.save(folder + "-theirs")
+    other = Encoder.load(folder + "-theirs")
+    assert np.array_equal(other.encode(texts), encoder.encode(texts))
+    again = task.run(make("simcse", {**options, "model": folder, "max_steps": 2, "output": folder + "-again"}, {}))
+    assert Encoder.load(again).dim == 256
+    with pytest.raises(UsageError, match="--pooler=cls_before_pooler: a static model"):
+        Encoder.load(folder, "cls_before_pooler")
 
 
 def test_options_of_a_new_model(options: dict[str, Any], tmp_path: Path) -> None:
