@@ -258,6 +258,12 @@ class EncoderConfig(Dev, Softmax, Pooling, Config):
 
     TITLE: ClassVar[str] = "the machine"
 
+    lora: int = option(
+        0,
+        metavar="RANK",
+        help="train updates of this rank of the linear layers, by the package peft; 0: all weights",
+        check=at_least(0),
+    )
     length_groups: int | None = option(
         None,
         help="groups into which a batch is sorted by length, each padded and encoded by itself",

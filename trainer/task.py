@@ -41,6 +41,7 @@ from wikianchor.trainer.models.entities import EntityTable, random_vectors, read
 from wikianchor.trainer.models.export import export
 from wikianchor.trainer.models.gpu import default_precision, training_precision
 from wikianchor.trainer.models.hub import check_model
+from wikianchor.trainer.models.lora import add_lora
 from wikianchor.trainer.models.losses import projection
 from wikianchor.trainer.models.memory import keep_fewer_activations, sentences_at_once
 from wikianchor.trainer.models.model import EaseModel, check_views
@@ -196,6 +197,8 @@ def make_encoder(config: EncoderConfig, device: torch.device, pairs: PairDataset
     if config.mlp:
         width = encoder.backbone.config.hidden_size
         encoder.head, encoder.head_only_train = Head(width, width), config.mlp_only_train
+    if config.lora:
+        add_lora(encoder, config.lora)
     keep_fewer_activations(encoder.backbone, config)
     if config.max_length > encoder.max_length:
         raise UsageError(f"--max_length={config.max_length}: {config.begun} takes {encoder.max_length} tokens")
@@ -235,6 +238,8 @@ def finish(run: TrainingRun, dataset: PairDataset | Texts, state: State) -> str:
     assert isinstance(encoder, Encoder)
     assert isinstance(config, EncoderConfig)
     weights = load_kept(encoder, config, state)
+    if encoder.merge is not None:
+        encoder.merge()
     if isinstance(config, SdjcConfig) and config.export_pooler:
         encoder.pooler, encoder.head = config.export_pooler, None
     target = f"{config.output}/model"

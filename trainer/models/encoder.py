@@ -8,7 +8,7 @@ The head is SimCSE's MLP: a linear layer and tanh over [CLS]. SimCSE and EASE us
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -61,6 +61,7 @@ class Encoder(nn.Module):
         prompt: put before each text.
         include_prompt: whether the tokens of the prompt are pooled.
         skipped: tokens at the beginning that are not pooled.
+        merge: adds trained updates to the weights, which are unchanged till then (`lora.add_lora`); None without.
         precision: precision of matrix products in `encode`: fp32, tf32 (on GPUs that have it) or bf16.
         cuda_tokens: tokens that `encode` encodes at once on a GPU, or a batch if that is more.
     """
@@ -95,6 +96,7 @@ class Encoder(nn.Module):
         self.prompt = ""
         self.include_prompt = True
         self.skipped = 0
+        self.merge: Callable[[], object] | None = None
         self.precision = "fp32"
         self.cuda_tokens = CUDA_TOKENS
 
@@ -212,6 +214,7 @@ class Encoder(nn.Module):
             self.training
             and mask.device.type == "cpu"
             and cpu.can_pack(self.backbone.config)
+            and self.merge is None
             and not getattr(self.backbone, "is_activation_checkpointing", None)
             and not torch.compiler.is_compiling()
             and self.backbone._compiled_call_impl is None
