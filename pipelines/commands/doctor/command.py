@@ -40,7 +40,7 @@ def run(config: DoctorOptions, beam_args: Sequence[str]) -> None:
     for extra, packages in extras("wikianchor").items():
         if extra in DEVELOPERS:
             continue
-        missing = [package for package in packages if not _is_installed(package)]
+        missing = [package for package in dict.fromkeys(packages) if not _is_installed(package)]
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
         problem = f"lacks {', '.join(missing[:SHOWN])}{more}: pip install 'wikianchor[{extra}]'"
         print(f"extra {extra}: {problem if missing else 'installed'}")
