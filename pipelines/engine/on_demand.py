@@ -17,7 +17,7 @@ from apache_beam.metrics import monitoring_infos
 from apache_beam.portability.api import beam_fn_api_pb2
 from apache_beam.runners.portability.fn_api_runner.fn_runner import BundleManager
 
-# A bundle costs about 12 ms. With fewer the last ranges of a large dump would be two to a bundle.
+# A bundle costs about 10 ms. With fewer the last ranges of a large dump would be two to a bundle.
 BUNDLES_PER_WORKER = 128
 
 

@@ -88,4 +88,4 @@ def test_a_table_of_hundreds_of_wikis_shows_the_largest() -> None:
     grid = Grid("links", "", ["links"], ["pairs"], 1, [GridRow("all", [44850], [44850], 44850), *rows])
     lines = list(_grid(grid))
     assert [line.split()[0] for line in lines[3:-1]] == ["all", *(f"w{number}" for number in range(280, 300))]
-    assert lines[-1] == "  and 280 smaller wikis, which `report --html` shows"
+    assert lines[-1] == "  and 280 wikis more, which `report --html` shows"

@@ -65,7 +65,8 @@ def _optional(package: str) -> list[tuple[str, str, str]]:
     """Return (package, its extra or "", the extra that it belongs to) of the optional requirements of a package; none
     where it is not installed."""
     with suppress(PackageNotFoundError):
-        return [match.groups("") for match in map(_OF_EXTRA.match, requires(package) or []) if match]  # type: ignore[misc]
+        matches = filter(None, map(_OF_EXTRA.match, requires(package) or []))
+        return [(match[1], match[2] or "", match[3]) for match in matches]
     return []
 
 

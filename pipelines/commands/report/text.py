@@ -74,7 +74,7 @@ def _grid(grid: Grid) -> Iterator[str]:
         name, *numbers = (text.rjust(width) for text, width in zip(line, widths, strict=True))
         yield "  ".join(["", name.strip().ljust(widths[0]), *numbers])
     if len(grid.rows) > len(rows):
-        yield f"  and {len(grid.rows) - len(rows)} smaller wikis, which `report --html` shows"
+        yield f"  and {len(grid.rows) - len(rows)} wikis more, which `report --html` shows"
 
 
 def _largest(rows: Sequence[GridRow]) -> Sequence[GridRow]:
