@@ -65,8 +65,7 @@ def _optional(package: str) -> list[tuple[str, str, str]]:
     """Return (package, its extra or "", the extra that it belongs to) of the optional requirements of a package; none
     where it is not installed."""
     with suppress(PackageNotFoundError):
-        matches = filter(None, map(_OF_EXTRA.match, requires(package) or []))
-        return [(match[1], match[2] or "", match[3]) for match in matches]
+        return [(match[1], match[2] or "", match[3]) for match in map(_OF_EXTRA.match, requires(package) or []) if match]
     return []
 
 
