@@ -65,7 +65,9 @@ def _optional(package: str) -> list[tuple[str, str, str]]:
     """Return (package, its extra or "", the extra that it belongs to) of the optional requirements of a package; none
     where it is not installed."""
     with suppress(PackageNotFoundError):
-        return [(match[1], match[2] or "", match[3]) for match in map(_OF_EXTRA.match, requires(package) or []) if match]
+        return [
+            (match[1], match[2] or "", match[3]) for match in map(_OF_EXTRA.match, requires(package) or []) if match
+        ]
     return []
 
 
