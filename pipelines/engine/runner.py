@@ -132,8 +132,9 @@ def _watched(work: Callable[[], object], look: Callable[[], None], workers: Loca
         else:
             ended.set_result(None)
 
+    thread = threading.Thread(target=run, name="pipeline", daemon=True)
     try:
-        threading.Thread(target=run, name="pipeline", daemon=True).start()
+        thread.start()
         while not wait([ended], LOOK_SECONDS).done:
             look()
             if workers is not None:
@@ -144,6 +145,8 @@ def _watched(work: Callable[[], object], look: Callable[[], None], workers: Loca
     except BaseException:
         _abandon(ended, workers)
         raise
+    # It frees the shards that it kept open. Arrow aborts the process if Python ends meanwhile.
+    thread.join()
     ended.result()
 
 
