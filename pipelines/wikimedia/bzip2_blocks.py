@@ -73,6 +73,11 @@ def _bits(data: bytes, first: int, last: int) -> int:
     return int.from_bytes(data[first // 8 : (last + 7) // 8], "big") >> (-last % 8) & (1 << (last - first)) - 1
 
 
+def _is_header(data: bytes) -> bool:
+    """Return whether data begins with the header of a stream, or is the beginning of one."""
+    return data.startswith(b"BZh"[: len(data)]) and data[3:HEADER_BYTES] in b"123456789"
+
+
 def unpack_block(data: bytes, first: int, last: int) -> bytes | None:
     """Decompress the block in bits [first, last) of `data`; return None if these bits are not one whole block."""
     size = last - first
@@ -146,7 +151,7 @@ class _BlockReader:
     def read(self) -> Iterator[tuple[bytes, int]]:
         """Yield what `read_blocks` yields."""
         first = self._first() if self._base else self._take()
-        if not self._base and (first is None or first.bit != 8 * HEADER_BYTES):
+        if not self._base and (first is None or first.bit != 8 * HEADER_BYTES or not _is_header(self._data)):
             raise InputError(f"{self._path}: damaged bz2 data in the stream at byte 0: fetch it again")
         while first is not None:
             self._forget(first.bit // 8)
@@ -246,7 +251,7 @@ class _BlockReader:
         if not header.strip(b"\x00"):
             self._skip_padding(begin)
             return None
-        if not (header.startswith(b"BZh"[: len(header)]) and header[3:] in b"123456789"):
+        if not _is_header(header):
             raise InputError(f"{self._path}: byte {stream} is not bz2 data: fetch it again")
         following = self._take()
         if following is None:

@@ -178,6 +178,14 @@ def test_a_stream_that_is_cut_off(dump_path: Path, share: float) -> None:
     assert len(pieces) >= 200 * (share - 0.1) - 30
 
 
+@pytest.mark.parametrize("cuts", [[], [len(ONE_STREAM) // 2]])
+@pytest.mark.parametrize("header", [b"BZh0", b"BZhi"])
+def test_a_first_header_that_is_none(dump_path: Path, header: bytes, cuts: list[int]) -> None:
+    dump_path.write_bytes(header + ONE_STREAM[4:])
+    with pytest.raises(InputError, match="damaged bz2 data in the stream at byte 0"):
+        titles(ranges(dump_path, cuts, True))
+
+
 def test_what_is_no_bz2_after_a_stream(dump_path: Path) -> None:
     for rest in (b"rubbish", bytes(300) + b"more", b"BZh0" + ONE_STREAM[4:], ONE_STREAM[:9]):
         dump_path.write_bytes(ONE_STREAM + rest)
