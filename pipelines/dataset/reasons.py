@@ -50,7 +50,7 @@ REASONS = {
     "duplicate": "the same sentence is elsewhere in the dataset",
     "no_anchor_text": "its entity has no such page, or its page no lead",
     "no_positive_text": "its entity has no such text, or no other sentence",
-    "weak_anchor": "the link is in brackets or one of many, or the sentence is an entry of a list",
+    "weak_anchor": "the link is in brackets, one of many or a letter, or the sentence is an entry of a list",
     "no_negative_text": "too few of its hard negatives have such a text",
     "equal_negative": "too few of its hard negatives have a text that is no positive",
     "weak_positive": "its positive is far from the anchor by the model",

@@ -2,8 +2,9 @@
 
 A link in brackets is an aside ("born in Berlin (Germany)"), one of many between commas is not what the sentence speaks
 of ("It was sold in Canada, Austria, Germany, and Ireland."), and an entry of a chronology or of a list of people is no
-sentence ("1971 - Jean-Claude Duvalier becomes president."). Of other sentences, those come first that have words in
-common with the positive: they speak of the entity, or of what it has to do with.
+sentence ("1971 - Jean-Claude Duvalier becomes president."). A link of one letter is a symbol, such as
+an element in a formula. Of other sentences, those come first that have words in common with the positive: they speak of
+the entity, or of what it has to do with.
 """
 
 from __future__ import annotations
@@ -43,8 +44,13 @@ def is_weak(text: str, start: int, end: int) -> bool:
     (True, False)
     >>> is_weak("3 May 1971 – Duvalier becomes president.", 13, 21), is_weak("Ann Lee (1736–1784), preacher.", 0, 7)
     (True, True)
+    >>> is_weak("Its formula is H2O.", 15, 16)
+    True
     """
-    before = text[:start]
+    before, name = text[:start], text[start:end]
+    # Letters of Chinese and Japanese, of which one may be a word, have no case.
+    if len(name) == 1 and name.lower() != name.upper():
+        return True
     last = max(map(before.rfind, _OPENING))
     if last >= 0 and last > max(map(before.rfind, _CLOSING)):
         return True

@@ -32,6 +32,8 @@ from wikianchor.pipelines.export.options import ExportOptions
         ("[[Anna Holm]] (1901–1980), Norwegian sailor.", True),
         ("[[Anna Holm]] (born 4 May 1901), Norwegian sailor.", True),
         ("[[Anna Holm]] (a sailor) steered the ferry.", False),
+        ("The symbol [[Uranium|U]] stands for a heavy metal.", True),
+        ("木は[[木|木]]でできている。", False),
     ],
 )
 def test_links_in_brackets_and_entries_of_lists_are_weak(sentence: str, expected: bool) -> None:
