@@ -24,7 +24,7 @@ from typing import Any
 
 import pytest
 
-from wikianchor.pipelines.engine import local_workers, worker
+from wikianchor.pipelines.engine import worker
 from wikianchor.pipelines.engine.beam_import import import_arrow, import_beam, own_process
 
 ROOT = Path(__file__).parents[1]
@@ -51,6 +51,9 @@ def worker_server() -> Iterator[socket.socket | None]:
 def forked_workers(worker_server: socket.socket | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let this process start its workers as copies of a process that has loaded Beam."""
     if worker_server is not None:
+        # It imports Beam, which `conftest.py` has to do in its own way.
+        from wikianchor.pipelines.engine import local_workers
+
         process = type("ForkedWorker", (ForkedWorker,), {"server": worker_server})
         module = types.SimpleNamespace(**{**vars(subprocess), "Popen": process})
         monkeypatch.setattr(local_workers, "subprocess", module)

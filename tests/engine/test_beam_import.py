@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.kills import DEMO
+from wikianchor.pipelines.engine.beam_import import SAMPLING_MS
 
 IMPORT = "from wikianchor.pipelines.engine.beam_import import import_arrow, import_beam, own_process; import sys; "
 UNUSED = "'pandas', 'boto3', 'bson', 'pymongo', 'absl', 'apache_beam.io.gcp.bigquery', 'requests'"
@@ -43,6 +44,13 @@ def test_a_command_and_its_workers_do_without_pandas(tmp_path: Path, workers: in
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     subprocess.run([sys.executable, "-m", "wikianchor", *command], env=environment, capture_output=True, check=True)
     assert not imported.exists()
+
+
+def test_tests_have_beam_as_commands_have_it() -> None:
+    """No module that imports Beam is imported by `conftest.py` before `import_beam`."""
+    from apache_beam.runners.worker import statesampler
+
+    assert statesampler.StateSampler.__init__.__defaults__ == (SAMPLING_MS,)
 
 
 def test_in_another_program_beam_is_imported_as_its_user_wants_it() -> None:
