@@ -9,8 +9,7 @@ It prints one Markdown table, ready for RESULTS.md, of these parts:
 
 - `steps`: a training step of `simcse` and `ease`, with kernels launched one by one (`eager`), as CUDA graphs
   (`graphs`), and compiled too (`compiled`), against the trainer of sentence-transformers on the same rows, with the
-  same model, batch, length and precision; `released`: that of EASE's released code;
-- `cached`: a softmax of 8,192 and of 65,536 sentences, against CachedMultipleNegativesRankingLoss;
+  same model, batch, length and precision;
 - `loader`, `table`: the loader alone, and the memory of a million entities;
 - `epoch`, where it is named: an epoch of a tiny encoder, the dev score on STS-B included, so that the work beside a
   model's arithmetic is measured. The first epoch of ours tokenises the dataset, later ones read the tokens.
@@ -65,7 +64,7 @@ MODES: dict[str, dict[str, Any]] = {
 }
 PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "mkldnn::_linear_pointwise")
 # The last one needs $WIKIANCHOR_DATA, and is measured only where it is named.
-PARTS = ("steps", "released", "loader", "table", "cached", "epoch")
+PARTS = ("steps", "loader", "table", "epoch")
 THEIRS = ", sentence-transformers"
 # Of the table; a row has the cells that it knows.
 COLUMNS = ["", "batch", "ms", "sentences / s", "MFU, %", "GPU idle, %", "products, %", "times sentence-transformers"]
@@ -212,12 +211,8 @@ def cases_of(bench: Bench, batches: Sequence[int]) -> Iterator[Case]:
             theirs = partial(their_steps, bench, objective, batch)
             yield Case("steps", f"{objective}{THEIRS}", batch, TRAINING, theirs)
             for mode in modes:
-                ours = partial(our_steps, bench, objective, mode, softmax_size=batch)
+                ours = partial(our_steps, bench, objective, mode, batch)
                 yield Case("steps", f"{objective}, {mode}", batch, TRAINING, ours)
-    released = {"preset": "ease-bert-released"}
-    for mode in modes:
-        ours = partial(our_steps, bench, "ease", mode, **released)
-        yield Case("released", f"ease-bert-released, {mode}", 128, TRAINING, ours)
     yield Case("loader", "loader alone", batches[-1], 10, partial(loader, bench, batches[-1]))
     yield Case("table", "entity table", None, 20, partial(entity_table, bench))
     for batch in batches:
@@ -225,15 +220,8 @@ def cases_of(bench: Bench, batches: Sequence[int]) -> Iterator[Case]:
     if "graphs" in modes:
         for batch in batches:
             for objective in ("simcse", "ease"):
-                ours = partial(our_steps, bench, objective, "compiled", softmax_size=batch)
+                ours = partial(our_steps, bench, objective, "compiled", batch)
                 yield Case("steps", f"{objective}, compiled", batch, COMPILING, ours)
-        ours = partial(our_steps, bench, "ease", "compiled", **released)
-        yield Case("released", "ease-bert-released, compiled", 128, COMPILING, ours)
-    for batch, limit in ((32, 40), (64, 60)) if bench.toy else ((8_192, 40), (65_536, 60)):
-        yield Case("cached", "simcse, cached", batch, limit, partial(cached_step, bench, batch))
-        if limit == 40:
-            theirs = partial(their_cached_step, bench, batch)
-            yield Case("cached", f"simcse, cached{THEIRS}", batch, limit, theirs)
 
 
 def step_row(seconds: float, batch: int, **more: Any) -> Row:
@@ -241,12 +229,10 @@ def step_row(seconds: float, batch: int, **more: Any) -> Row:
     return {"ms": 1000 * seconds, "sentences / s": round(batch / seconds), **more}
 
 
-def our_steps(bench: Bench, objective: str, mode: str, **flags: Any) -> list[Row]:
-    """Measure our training steps; those of EASE's released code have 16 softmaxes of 8 sentences, and dense AdamW over
-    the table."""
+def our_steps(bench: Bench, objective: str, mode: str, batch: int) -> list[Row]:
+    """Measure our training steps."""
     # sentence-transformers takes the model as it is: a real one pools as it says, the one made here has no pooler.
-    run = bench.prepared(objective, **flags, **MODES[mode])
-    batch = run.config.step_size
+    run = bench.prepared(objective, softmax_size=batch, **MODES[mode])
     # Every length comes a few times before it is timed: kernels are compiled, and graphs captured.
     on_cpu = bench.device.type == "cpu"
     warm_up, profiled = (1, 1) if bench.toy else (2, 2) if on_cpu else (16, 5)
@@ -312,38 +298,13 @@ def union(spans: list[tuple[float, float]]) -> float:
     return covered
 
 
-def cached_step(bench: Bench, batch: int) -> list[Row]:
-    """Measure a step of a softmax that is encoded group by group."""
-    size = 8 if bench.toy else 1_024
-    run = bench.prepared("simcse", softmax_size=batch, encode_size=size, **MODES["eager"])
-    times = [bench.seconds(lambda: train_step(run, run.feed.batches(0, 1), 0)) for _ in range(2)]
-    return [step_row(times[1], batch, note=bench.peak())]
-
-
 def their_steps(bench: Bench, objective: str, batch: int) -> list[Row]:
-    """Measure the steps of sentence-transformers' trainer, from the fifth of all steps on."""
+    """Measure the steps of sentence-transformers' trainer on the same rows, from the fifth of all steps on; on a CPU
+    also the share of a step that is matrix products, in a step of its own."""
+    import transformers
     from sentence_transformers.losses import MultipleNegativesRankingLoss
 
     steps = 3 if bench.toy else bench.steps
-    seconds, products = timed_theirs(bench, objective, batch, MultipleNegativesRankingLoss, steps)
-    return [step_row(seconds, batch, **({} if products is None else {"products, %": 100 * products}))]
-
-
-def their_cached_step(bench: Bench, batch: int) -> list[Row]:
-    """Measure a step of their cached loss."""
-    from sentence_transformers.losses import CachedMultipleNegativesRankingLoss
-
-    loss = partial(CachedMultipleNegativesRankingLoss, mini_batch_size=8 if bench.toy else 1_024)
-    return [step_row(timed_theirs(bench, "simcse", batch, loss, 2)[0], batch)]
-
-
-def timed_theirs(
-    bench: Bench, objective: str, batch: int, loss_of: Callable[[Any], Any], steps: int
-) -> tuple[float, float | None]:
-    """Return the seconds of a step of sentence-transformers' trainer on the same rows, and on a CPU the share of a step
-    that is matrix products, measured in a step of its own."""
-    import transformers
-
     on_cpu = bench.device.type == "cpu"
     profiler = profile(activities=[ProfilerActivity.CPU])
     skipped = max(1, steps // 5)
@@ -358,9 +319,10 @@ def timed_theirs(
 
     settings = {"output_dir": str(bench.work / "theirs"), "max_steps": steps + on_cpu, "use_cpu": on_cpu}
     settings |= {"per_device_train_batch_size": batch, "bf16": bench.precision == "bf16", "logging_strategy": "no"}
-    train_theirs(bench.data, bench.model, objective, loss_of, [Clock()], **settings, dataloader_drop_last=True)
-    seconds = (times[1] - times[0]) / (steps - skipped)
-    return seconds, product_share(shares_of(profiler)) if on_cpu else None
+    clock, loss = Clock(), MultipleNegativesRankingLoss
+    train_theirs(bench.data, bench.model, objective, loss, [clock], **settings, dataloader_drop_last=True)
+    products = {"products, %": 100 * product_share(shares_of(profiler))} if on_cpu else {}
+    return [step_row((times[1] - times[0]) / (steps - skipped), batch, **products)]
 
 
 def add_ratios(rows: list[Row]) -> None:
@@ -369,7 +331,7 @@ def add_ratios(rows: list[Row]) -> None:
     theirs = {(row[""].removesuffix(THEIRS), row["batch"]): row["ms"] for row in steps if row[""].endswith(THEIRS)}
     for row in steps:
         name = row[""].removesuffix(THEIRS)
-        if base := theirs.get((name if "cached" in name else name.partition(",")[0], row["batch"])):
+        if base := theirs.get((name.partition(",")[0], row["batch"])):
             row["times sentence-transformers"] = base / row["ms"]
         if products := row.get("products, %"):
             row["bound"] = 100 * row.get("times sentence-transformers", 1.0) / products

@@ -31,8 +31,7 @@ def test_every_part_has_its_row(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     names = [line.split("|")[1].strip() for line in output.splitlines() if line.startswith("|")]
     for objective in ("simcse", "ease"):
         assert {f"{objective}, eager", f"{objective}, sentence-transformers"} <= set(names)
-    expected = ("ease-bert-released, eager", "loader alone", "simcse, cached", "simcse, cached, sentence-transformers")
-    assert set(expected) <= set(names)
+    assert "loader alone" in names
     # On a CPU there is neither an MFU nor an idle GPU.
     (line,) = [line for line in output.splitlines() if line.startswith("| simcse, eager")]
     assert line.count("|  |  |") == 1
