@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from wikianchor.io.buckets import hanging
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.output import clean_output
+from wikianchor.io.output import clean_output, fail
 
 DATA = ("numpy", "pyarrow")
 TRAIN = ("torch", "transformers", "safetensors")
@@ -76,9 +76,3 @@ def run_command(name: str, work: Callable[[], str]) -> int:
             file = f"{error.filename}: " if error.filename else ""
             return fail(name, InputError(f"{file}{error.strerror or error}"))
     return 0
-
-
-def fail(name: str, error: UsageError | InputError) -> int:
-    """Print an error as one line on stderr and return the exit status."""
-    print(f"{name}:", str(error).replace("\n", "\\n"), file=sys.stderr)
-    return 2 if isinstance(error, UsageError) else 1

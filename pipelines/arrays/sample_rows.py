@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
-from wikianchor.io.storage import filesystem
 from wikianchor.pipelines.arrays.hashing import below, mix
-from wikianchor.pipelines.dataset.reader import Dataset
+from wikianchor.pipelines.dataset.reader import Dataset, opened_shard
 
 # Rows of a table that is sampled exactly.
 SMALL = 1_000_000
@@ -32,8 +30,7 @@ def sample(dataset: Dataset, config: str, rows: int, seed: int) -> list[dict[str
     sampled: list[dict[str, Any]] = []
     begin = 0
     for path in dataset.shards(config):
-        files, inner = filesystem(path)
-        with pq.ParquetFile(files.open_input_file(inner)) as file:
+        with opened_shard(path) as file:
             for group in range(file.num_row_groups):
                 size = file.metadata.row_group(group).num_rows
                 low, high = np.searchsorted(wanted, (begin, begin + size))

@@ -16,7 +16,7 @@ from wikianchor.io import buckets
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.flags import did_you_mean
 from wikianchor.io.options import read_options
-from wikianchor.io.output import clean_output
+from wikianchor.io.output import clean_output, fail
 from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
 from wikianchor.pipelines.dataset.temporary import remove_beams_temporary_files
 from wikianchor.pipelines.engine import interrupt
@@ -65,10 +65,8 @@ def _status(arguments: Sequence[str]) -> int:
     log_to_stderr()
     try:
         return _run(arguments)
-    except UsageError as error:
-        return _fail(error, 2)
-    except InputError as error:
-        return _fail(error, 1)
+    except (UsageError, InputError) as error:
+        return fail("wikianchor", error)
     except OSError as error:
         return _cannot_write(error)
     except KeyboardInterrupt:
@@ -78,12 +76,7 @@ def _status(arguments: Sequence[str]) -> int:
 
 def _cannot_write(error: OSError) -> int:
     # A closed pipe, as after `| head`, is no error.
-    return 1 if isinstance(error, BrokenPipeError) else _fail(error, 1)
-
-
-def _fail(problem: object, status: int) -> int:
-    print("wikianchor:", str(problem).replace("\n", "\\n"), file=sys.stderr)
-    return status
+    return 1 if isinstance(error, BrokenPipeError) else fail("wikianchor", InputError(str(error)))
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -12,8 +12,8 @@ from pyarrow import fs
 from tests.dumps import item, json_dump, multistream, page
 from tests.servers import dump_server as faults
 from tests.servers.dump_server import DATE, OLDER, UNFINISHED_RUN, DumpServer, directory, run_of, serving, site
+from wikianchor.io import storage
 from wikianchor.io.errors import UsageError
-from wikianchor.pipelines.commands.download import command as download
 from wikianchor.pipelines.commands.download.options import DownloadOptions
 
 Run = Callable[..., object]
@@ -238,8 +238,7 @@ def test_a_store_of_objects(get: Run, server: DumpServer, tmp_path: Path, monkey
         assert path.startswith("gs://bucket/")
         return fs.SubTreeFileSystem(str(bucket), fs.LocalFileSystem()), path.removeprefix("gs://bucket/")
 
-    for module in (download, download.Client.fetch.__globals__["open_download"].__globals__):
-        monkeypatch.setitem(module if isinstance(module, dict) else vars(module), "filesystem", opened)
+    monkeypatch.setattr(storage, "connect", opened)
     address = f"/enwiki/{DATE}/{ARTICLES}"
     server.faults[address] = [faults.truncate(100), faults.other_bytes]
     assert get(CONTACT, "--for=sentences", "--output=gs://bucket/dumps").status == 0

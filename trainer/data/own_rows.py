@@ -29,7 +29,7 @@ import wikianchor.schemas.pairs
 from wikianchor.io.cache import open_cache
 from wikianchor.io.errors import InputError
 from wikianchor.io.manifests import MANIFEST
-from wikianchor.io.storage import checksum, exists, files_in, filesystem, is_local, matching, reading
+from wikianchor.io.storage import checksum, exists, file_info, files_in, is_local, matching
 from wikianchor.trainer.data.records import lacks, read_records
 from wikianchor.trainer.data.shards import COLUMNS, PairDataset, list_shards, open_pairs, read_manifest, read_table
 
@@ -96,7 +96,7 @@ def list_files(path: str) -> list[str]:
     for part in (part.strip() for part in path.split(",")):
         if part.endswith(FILES):
             files += matching(part, directories=False)
-        elif is_directory(part):
+        elif file_info(part).type == fs.FileType.Directory:
             inside = files_in(part.rstrip("/"))
             if any(file.endswith("/manifest.json") for file in inside):
                 # Datasets of wikianchor, one of which was meant.
@@ -107,13 +107,6 @@ def list_files(path: str) -> list[str]:
             train = [file for file in inside if "train" in re.split(r"[/._-]", file[len(part) :])]
             files += train or inside
     return files
-
-
-def is_directory(path: str) -> bool:
-    """Return whether there is a directory."""
-    files, inner = filesystem(path)
-    with reading(path):
-        return bool(files.get_file_info(inner).type == fs.FileType.Directory)
 
 
 def read_files(files: Iterable[str], needs_entities: bool) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -17,7 +17,7 @@ import wikianchor.schemas.pairs
 from wikianchor.io.errors import InputError
 from wikianchor.io.manifests import MANIFEST, is_inside, reread
 from wikianchor.io.parsing import malformed
-from wikianchor.io.storage import exists, filesystem, read_bytes, reading
+from wikianchor.io.storage import exists, file_info, filesystem, read_bytes, reading
 
 COLUMNS = ("text", "entity_id", "hard_negative_ids", "sentence_id", "wiki")
 ENTITY_COLUMNS = ("entity_id", "qid", "count", "label")
@@ -195,9 +195,7 @@ def list_shards(path: str, manifest: dict[str, Any], config: str) -> tuple[list[
     for shard, size, _ in listed:
         if not is_inside(path, shard):
             raise InputError(f"{path}/{MANIFEST}: {shard!r} is outside of the dataset: build it again")
-        files, inner = filesystem(shard)
-        with reading(shard):
-            info = files.get_file_info(inner)
+        info = file_info(shard)
         if info.type != fs.FileType.File or info.size != size:
             raise InputError(f"{shard}: is not there, or not of the {size} bytes in the manifest: build it again")
     fingerprint = hashlib.sha256("".join(digest for _, _, digest in listed).encode()).hexdigest()

@@ -11,19 +11,18 @@ import re
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import IO, Any
 
-from wikianchor.io.buckets import first_line
-from wikianchor.io.errors import InputError
+from wikianchor.io.parsing import unreadable
 from wikianchor.io.storage import open_file
 
 ENDINGS = re.compile(r"(?i).*\.(?:zip|tar|tgz|tbz2?|txz|tar\.(?:gz|bz2|xz))")
 # Of one file, and of all files of a compressed tar, which is decompressed into a temporary file.
 MOST_BYTES = 1 << 30
 MOST_TAR_BYTES = 1 << 32
+_ADVICE = "unpack the archive, or get it again"
 
 
 def members(path: str) -> dict[str, Callable[[], bytes]]:
@@ -32,7 +31,7 @@ def members(path: str) -> dict[str, Callable[[], bytes]]:
     Raises:
         InputError: the archive is damaged, encrypted or too large; so do the readers.
     """
-    with _one_line(path):
+    with unreadable(f"{path}: cannot be read", _ADVICE):
         file: Any = open_file(path)
         readers: dict[str, Callable[[], IO[bytes]]]
         if path.lower().endswith(".zip"):
@@ -45,7 +44,7 @@ def members(path: str) -> dict[str, Callable[[], bytes]]:
 
 
 def _read(path: str, open_member: Callable[[], IO[bytes]]) -> bytes:
-    with _one_line(path), open_member() as stream:
+    with unreadable(f"{path}: cannot be read", _ADVICE), open_member() as stream:
         content = stream.read(MOST_BYTES + 1)
         _check_size(len(content), MOST_BYTES)
     return content
@@ -67,16 +66,3 @@ def _decompressed(path: str) -> IO[bytes]:
             _check_size(unpacked.tell(), MOST_TAR_BYTES)
     unpacked.seek(0)
     return unpacked
-
-
-@contextmanager
-def _one_line(path: str) -> Iterator[None]:
-    try:
-        yield
-    except InputError:
-        raise
-    # zipfile, tarfile and the decompressors raise exceptions of many types for damaged files.
-    except Exception as error:
-        raise InputError(
-            f"{path}: cannot be read ({first_line(error)}): unpack the archive, or get it again"
-        ) from error

@@ -19,10 +19,10 @@ from typing import Any
 
 from wikianchor.io.buckets import first_line
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.output import printable_json
+from wikianchor.io.output import fail, printable_json
 from wikianchor.io.storage import check_writable, write_text, writing
 from wikianchor.trainer.card import versions
-from wikianchor.trainer.command import fail, run_command
+from wikianchor.trainer.command import run_command
 from wikianchor.trainer.distributed import choose_device
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import canonical

@@ -18,6 +18,8 @@ from sklearn.metrics.cluster import contingency_matrix
 Vectors = NDArray[np.float32]
 # Ranks that nDCG and recall of a retrieval look at, as mteb's main score does.
 TOP = 10
+# Cosines that are computed at once: 512 MB.
+BLOCK = 1 << 27
 
 
 def unit(vectors: Vectors) -> Vectors:
@@ -42,19 +44,18 @@ def pair_cosines(first: Vectors, second: Vectors) -> NDArray[np.float64]:
     return products
 
 
-def cosine_blocks(queries: Vectors, targets: Vectors, device: torch.device, most: int) -> Iterator[torch.Tensor]:
+def cosine_blocks(queries: Vectors, targets: Vectors, device: torch.device) -> Iterator[torch.Tensor]:
     """Yield the cosines of all queries with all targets, in blocks of queries.
 
     Args:
         queries, targets: (rows, dim), of unit length.
         device: where the products are computed.
-        most: numbers in a block.
 
     Yields:
         (queries of the block, targets) float32.
     """
     columns = torch.from_numpy(targets).to(device).T
-    rows = max(1, most // len(targets))
+    rows = max(1, BLOCK // len(targets))
     for start in range(0, len(queries), rows):
         yield torch.from_numpy(queries[start : start + rows]).to(device) @ columns
 

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import declared, shown
+from wikianchor.io.parsing import unreadable
 from wikianchor.io.storage import exists, fetch, list_directories, read_bytes, remove
 from wikianchor.trainer.config import CONFIGS, Config
 from wikianchor.trainer.loop.optimizers import Optimizers
@@ -77,17 +78,11 @@ def resume(model: Trainable, optimizers: Optimizers, config: Config, data: str) 
     directory = f"{config.checkpoints}/{names[-1]}"
     with tempfile.TemporaryDirectory() as scratch:
         local = fetch(directory, os.path.join(scratch, "checkpoint"))
-        try:
+        with unreadable(f"{directory}: a broken or foreign checkpoint", "remove it"):
             stored = json.loads(read_bytes(os.path.join(local, "state.json")))
             state = State(int(stored["step"]), stored["best"], int(stored["best_step"]))
             _check_same_run(directory, stored, config, data)
             _load(model, optimizers, local)
-        except (UsageError, InputError):
-            raise
-        except Exception as error:
-            # json, safetensors, pickle and zipfile raise exceptions of many types for damaged files.
-            line = " ".join(str(error).split())[:300]
-            raise InputError(f"{directory}: a broken or foreign checkpoint ({line}): remove it") from error
     return state
 
 

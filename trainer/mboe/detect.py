@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from wikianchor.io.cache import cache_directory
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import program, read_options
-from wikianchor.io.output import clean_output, printable_json
-from wikianchor.trainer.command import fail
+from wikianchor.io.output import clean_output, fail, printable_json
 from wikianchor.trainer.mboe.config import Detection
 
 if TYPE_CHECKING:

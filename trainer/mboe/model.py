@@ -26,6 +26,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.parsing import unreadable
 from wikianchor.trainer.data.batch import TensorBatch
 from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.models.encoder import Encoder
@@ -181,7 +182,7 @@ def load(path: str, device: str = "cpu") -> TrainedMboe:
     Raises:
         InputError: the directory holds no such model, or a damaged one.
     """
-    try:
+    with unreadable(f"{path}: not a model of `wikianchor train mboe`"):
         with open(f"{path}/mboe.json", encoding="utf-8") as stream:
             settings = json.load(stream)
         weights = load_file(f"{path}/mboe.safetensors")
@@ -194,10 +195,4 @@ def load(path: str, device: str = "cpu") -> TrainedMboe:
         # Encoder.load has read the encoder's weights.
         if wrong := [*unexpected, *(name for name in missing if not name.startswith("encoder."))]:
             raise InputError(f"{path}: mboe.safetensors does not go with mboe.json: {', '.join(wrong)}")
-    except InputError:
-        raise
-    except Exception as error:
-        # safetensors and torch raise exceptions of many types for damaged files.
-        line = " ".join(str(error).split())
-        raise InputError(f"{path}: not a model of `wikianchor train mboe` ({line})") from error
     return TrainedMboe(model.to(device).eval(), labels, qids, bool(settings["multi_label"]), config)

@@ -18,6 +18,7 @@ from safetensors import safe_open
 from torch import Tensor, nn
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.parsing import unreadable
 from wikianchor.io.storage import fetch_file
 
 # Random initial values are uniform between -SPREAD and SPREAD, as in EASE's code.
@@ -73,27 +74,22 @@ def read_vectors(path: str, rows: int, dim: int, qids: NDArray[np.int64], seed: 
     Raises:
         InputError: the file cannot be read, or has other entities or another width.
     """
-    try:
-        with tempfile.TemporaryDirectory() as scratch, safe_open(fetch_file(path, scratch), "pt") as stream:
-            vectors, is_known = stream.get_slice("vectors"), stream.get_slice("known")
-            shape = tuple(vectors.get_shape())
-            if shape[0] != rows or not np.array_equal(stream.get_tensor("qids").numpy(), qids):
-                raise InputError(
-                    f"{path}: vectors of {shape[0]} entities that are not those of the data: make it again"
-                )
-            if dim and shape[1] != dim:
-                raise InputError(f"{path}: vectors of width {shape[1]}, and --entity_dim={dim}")
-            table = random_vectors(rows, shape[1], seed)
-            known = 0
-            for start in range(0, rows, ROWS_AT_ONCE):
-                mask = is_known[start : start + ROWS_AT_ONCE].bool()
-                part = vectors[start : start + ROWS_AT_ONCE].float()
-                table[start : start + len(mask)] = torch.where(mask[:, None], part, table[start : start + len(mask)])
-                known += int(mask.sum())
-    except InputError:
-        raise
-    except Exception as error:
-        # safetensors raises exceptions of many types for damaged files.
-        line = " ".join(str(error).split())
-        raise InputError(f"{path}: not a file of `wikianchor vectors` ({line})") from error
+    with (
+        unreadable(f"{path}: not a file of `wikianchor vectors`"),
+        tempfile.TemporaryDirectory() as scratch,
+        safe_open(fetch_file(path, scratch), "pt") as stream,
+    ):
+        vectors, is_known = stream.get_slice("vectors"), stream.get_slice("known")
+        shape = tuple(vectors.get_shape())
+        if shape[0] != rows or not np.array_equal(stream.get_tensor("qids").numpy(), qids):
+            raise InputError(f"{path}: vectors of {shape[0]} entities that are not those of the data: make it again")
+        if dim and shape[1] != dim:
+            raise InputError(f"{path}: vectors of width {shape[1]}, and --entity_dim={dim}")
+        table = random_vectors(rows, shape[1], seed)
+        known = 0
+        for start in range(0, rows, ROWS_AT_ONCE):
+            mask = is_known[start : start + ROWS_AT_ONCE].bool()
+            part = vectors[start : start + ROWS_AT_ONCE].float()
+            table[start : start + len(mask)] = torch.where(mask[:, None], part, table[start : start + len(mask)])
+            known += int(mask.sum())
     return table, known

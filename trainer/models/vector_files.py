@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.parsing import unreadable
 
 TEXT = (".txt", ".vec", ".tsv")
 PACKED = {".gz": gzip.open, ".bz2": bz2.open}
@@ -126,12 +127,8 @@ def _titles(stem: str, path: str) -> list[str]:
 
 
 def _safetensors(path: str, stem: str) -> Iterator[NamedVector]:
-    try:
-        with safe_open(path, "np") as stream:
-            vectors = stream.get_tensor("vectors")
-            qids = stream.get_tensor("qids") if "qids" in stream.keys() else None  # noqa: SIM118
-    except Exception as error:
-        # safetensors raises exceptions of many types for damaged files.
-        raise InputError(f"{path}: no `vectors` in it ({' '.join(str(error).split())})") from error
+    with unreadable(f"{path}: no `vectors` in it"), safe_open(path, "np") as stream:
+        vectors = stream.get_tensor("vectors")
+        qids = stream.get_tensor("qids") if "qids" in stream.keys() else None  # noqa: SIM118
     names: Iterable[str | int] = _titles(stem, path) if qids is None else (int(qid) for qid in qids)
     yield from zip(names, vectors, strict=False)

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wikianchor.io.errors import InputError
-from wikianchor.io.storage import filesystem, local_path
+from wikianchor.io.storage import local_path
 from wikianchor.pipelines.dataset.entity_labels import LABELLED, entity_labels, labelled
 from wikianchor.pipelines.dataset.manifest import read_manifest
-from wikianchor.pipelines.dataset.reader import Dataset
+from wikianchor.pipelines.dataset.reader import Dataset, opened_shard
 
 if TYPE_CHECKING:
     import datasets
@@ -87,19 +87,14 @@ class OpenDataset:
         for path in self.shards(config) if shards is None else shards:
             if not path.endswith(".parquet"):
                 raise InputError(f"{path}: not Parquet: read it as text, or export with --format=sentence-transformers")
-            files, inner = filesystem(path)
-            try:
-                with pq.ParquetFile(files.open_input_file(inner)) as file:
-                    for group in range(file.num_row_groups):
-                        table = file.read_row_group(group, columns=stored)
-                        for name in resolved:
-                            table = table.append_column(
-                                name, labelled(table.column(LABELLED[name]).combine_chunks(), labels)
-                            )
-                        yield from (table if columns is None else table.select(list(columns))).to_batches()
-            except (OSError, pa.ArrowInvalid) as error:
-                line = str(error).splitlines()[0]
-                raise InputError(f"{path}: cannot be read ({line}): build its dataset again") from error
+            with opened_shard(path) as file:
+                for group in range(file.num_row_groups):
+                    table = file.read_row_group(group, columns=stored)
+                    for name in resolved:
+                        table = table.append_column(
+                            name, labelled(table.column(LABELLED[name]).combine_chunks(), labels)
+                        )
+                    yield from (table if columns is None else table.select(list(columns))).to_batches()
 
     def to_arrow(self, config: str = "", columns: Sequence[str] | None = None) -> pa.Table:
         """Return a table as Arrow; `columns` as in `batches`."""

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
+from wikianchor.io.errors import InputError, UsageError
+
 # Control characters (C0, DEL, C1) but tab and newline; line and paragraph separators; and the bidirectional embeddings,
 # overrides and isolates, which reorder the text beside them.
 _UNSAFE = (*range(0x20), 0x7F, *range(0x80, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -75,3 +77,9 @@ def _clean(stream: TextIO | None) -> TextIO:
         # The stream was closed when the process began: output is discarded.
         return open(os.devnull, "w", encoding="utf-8")
     return cast(TextIO, stream if isinstance(stream, CleanStream) else CleanStream(stream))
+
+
+def fail(name: str, error: UsageError | InputError) -> int:
+    """Print an error of a command as one line on stderr, and return the exit status."""
+    print(f"{name}:", str(error).replace("\n", "\\n"), file=sys.stderr)
+    return 2 if isinstance(error, UsageError) else 1

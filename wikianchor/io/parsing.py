@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from wikianchor.io.errors import InputError
+from wikianchor.io.errors import InputError, UsageError
 
 
 @contextmanager
@@ -28,3 +28,28 @@ def malformed(message: str) -> Iterator[None]:
         yield
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{message} ({error})") from error
+
+
+@contextmanager
+def unreadable(problem: str, advice: str = "") -> Iterator[None]:
+    """Turn the exceptions of libraries that raise many types for damaged files into an InputError.
+
+    Args:
+        problem: the file and what it is not; the library's own words follow in brackets.
+        advice: what to do.
+
+    Raises:
+        InputError: the block raises anything but an error of ours.
+
+    >>> with unreadable("a.pt: a broken checkpoint", "remove it"):
+    ...     raise OSError("end of file")
+    Traceback (most recent call last):
+    wikianchor.io.errors.InputError: a.pt: a broken checkpoint (end of file): remove it
+    """
+    try:
+        yield
+    except (UsageError, InputError):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise InputError(f"{problem} ({reason}){advice and ': '}{advice}") from error

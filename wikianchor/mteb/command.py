@@ -16,10 +16,11 @@ import mteb
 from mteb.models.sentence_transformer_wrapper import SentenceTransformerEncoderWrapper
 from sentence_transformers import SentenceTransformer
 
-from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import did_you_mean
 from wikianchor.io.hub import model_revision
 from wikianchor.io.markdown import markdown_table
+from wikianchor.io.parsing import unreadable
 from wikianchor.io.storage import writing
 from wikianchor.mteb.options import MtebOptions, parse
 from wikianchor.mteb.tasks import SPLIT, TASKS, MewsC16Clustering
@@ -90,18 +91,13 @@ def load_model(path: str, device: str) -> Any:
     Raises:
         InputError: it cannot be loaded.
     """
-    try:
+    with unreadable(f"--model={path}: cannot be loaded", "name a directory, or a model that mteb knows"):
         if not os.path.isdir(path):
             return mteb.get_model(path, device=device)
         with warnings.catch_warnings():
             # mteb calls what sentence-transformers has renamed.
             warnings.simplefilter("ignore", FutureWarning)
             model = SentenceTransformerEncoderWrapper(SentenceTransformer(path, device=device))
-    except Exception as error:  # what libraries and the Hub raise for a name is not one kind
-        reason = str(error).strip().partition("\n")[0]
-        raise InputError(
-            f"--model={path}: cannot be loaded ({reason}): name a directory, or a model that mteb knows"
-        ) from error
     # A directory has no name that mteb takes: organisation and model are the last two components of its path.
     name = "/".join(os.path.abspath(path).split("/")[-2:])
     model.mteb_model_meta = model.mteb_model_meta.model_copy(

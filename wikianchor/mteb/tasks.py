@@ -15,7 +15,7 @@ from mteb.abstasks.task_metadata import TaskMetadata
 
 from wikianchor.io.errors import InputError
 from wikianchor.pipelines.arrays.hashing import hash_string, mix
-from wikianchor.pipelines.dataset.reader import Dataset, open_datasets, read_batches
+from wikianchor.pipelines.dataset.reader import Dataset, open_one, read_batches
 from wikianchor.schemas import mewsc16 as schema
 from wikianchor.trainer.evaluate.languages import short, tag
 
@@ -53,14 +53,13 @@ def open_mewsc16(directory: str) -> Dataset:
 
     Raises:
         InputError: there is no finished dataset `mewsc16`, a shard is missing, or it was built with --mode=paper.
+        UsageError: there are several.
     """
-    datasets = open_datasets(directory, "mewsc16", schema.VERSION, "data")
-    if len(datasets) != 1:
-        raise InputError(f"--data={directory} holds {len(datasets)} datasets: name one of them")
-    mode = datasets[0].manifest.get("options", {}).get("mode")
+    dataset = open_one(directory, "mewsc16", schema.VERSION, "data")
+    mode = dataset.manifest.get("options", {}).get("mode")
     if mode != "clean":
         raise InputError(f"--data={directory} was built with --mode={mode}: the tasks are of clean sentences")
-    return datasets[0]
+    return dataset
 
 
 def choose_languages(dataset: Dataset, languages: Sequence[str]) -> tuple[str, ...]:

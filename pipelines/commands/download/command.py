@@ -19,6 +19,7 @@ from typing import Any
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import (
     checksum,
+    file_info,
     filesystem,
     free_bytes,
     is_local,
@@ -127,9 +128,7 @@ def _part_size(directory: str, file: RemoteFile) -> int:
 
 def _size_and_time(path: str) -> dict[str, Any]:
     """Return the size and the time of change of a file, {} where there is none."""
-    files, inner = filesystem(path)
-    with reading(path):
-        info = files.get_file_info(inner)
+    info = file_info(path)
     return {"size": info.size, "changed": info.mtime_ns} if info.is_file else {}
 
 

@@ -16,12 +16,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from wikianchor import schemas
 from wikianchor.io.errors import InputError
-from wikianchor.io.storage import filesystem, reading
-from wikianchor.pipelines.dataset.reader import Dataset, read_batches
+from wikianchor.pipelines.dataset.reader import Dataset, opened_shard, read_batches
 from wikianchor.pipelines.dataset.release import RELEASE
 from wikianchor.pipelines.dataset.split_configs import split_of
 from wikianchor.pipelines.dataset.text_part_reader import read_text_batches
@@ -59,12 +57,11 @@ def check_schema(dataset: Dataset) -> Iterator[str]:
             if not path.endswith(".parquet"):
                 # Text of `export`, whose bytes are checked.
                 continue
-            files, inner = filesystem(path)
             try:
-                with reading(path), pq.ParquetFile(files.open_input_file(inner)) as file:
+                with opened_shard(path) as file:
                     columns, rows = file.schema_arrow, file.metadata.num_rows
-            except (InputError, pa.ArrowInvalid) as error:
-                yield f"{path}: no Parquet file ({str(error).splitlines()[0]})"
+            except InputError as error:
+                yield str(error)
                 continue
             if rows != shard["rows"] or rows == 0:
                 yield f"{path}: has {rows} rows, the manifest says {shard['rows']}"

@@ -37,8 +37,6 @@ PROTOCOL = {
     "threshold": "best F1 on the sample set; equal cosines stay together",
     "score": "F1 on the training set, over all gold pairs",
 }
-# Cosines computed at once: 512 MB.
-BLOCK = 1 << 27
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ def nearest(
         queries, targets: (rows, dim), of unit length.
         device: where the products are computed.
     """
-    blocks = [block.max(1) for block in cosine_blocks(queries, targets, device, BLOCK)]
+    blocks = [block.max(1) for block in cosine_blocks(queries, targets, device)]
     cosines, numbers = (torch.cat(column).cpu().numpy() for column in zip(*blocks, strict=True))
     return numbers, cosines
 

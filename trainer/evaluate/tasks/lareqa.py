@@ -38,8 +38,6 @@ PROTOCOL = {
     "relevant": "the sentences with the answer to the same question, in all languages",
     "score": f"mean over questions of the average precision of the first {TOP}, over min(relevant, {TOP})",
 }
-# Cosines computed at once: 512 MB.
-BLOCK = 1 << 27
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,7 @@ def ranked(queries: NDArray[np.float32], pool: NDArray[np.float32], device: torc
         queries, pool: (rows, dim), of unit length.
         device: where the products are computed.
     """
-    blocks = cosine_blocks(queries, pool, device, BLOCK)
+    blocks = cosine_blocks(queries, pool, device)
     return torch.cat([block.topk(min(TOP, len(pool))).indices for block in blocks]).cpu().numpy()
 
 

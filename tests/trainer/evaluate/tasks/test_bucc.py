@@ -8,6 +8,7 @@ import torch
 
 from tests.trainer.evaluate.conftest import sentences, write
 from wikianchor.io.errors import InputError
+from wikianchor.trainer.evaluate import metrics
 from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.metrics import best_threshold, f1
 from wikianchor.trainer.evaluate.options import EvaluateOptions
@@ -44,7 +45,7 @@ def test_equal_cosines_stay_together() -> None:
 def test_nearest_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(1)
     queries, targets = (draw.normal(size=(rows, 4)).astype(np.float32) for rows in (11, 7))
-    monkeypatch.setattr(bucc, "BLOCK", 20)
+    monkeypatch.setattr(metrics, "BLOCK", 20)
     places, cosines = bucc.nearest(queries, targets, torch.device("cpu"))
     assert places.tolist() == (queries @ targets.T).argmax(1).tolist()
     assert cosines == pytest.approx((queries @ targets.T).max(1))
