@@ -5,7 +5,8 @@ are character ranges, ascending, and do not overlap.
 
 spaCy's noun chunks for Japanese never contain a direct object: its list of relations has "doclike" instead of "obj".
 `released` is what spaCy finds, as in the released code of SDJC. `chunks` adds the objects, and leaves out what is no
-noun phrase. `nouns` is the rule of SDJC's paper (section 3.2), "consecutive noun tokens".
+noun phrase. `nouns` is the rule of SDJC's paper (section 3.2), "consecutive noun tokens". The other three leave out
+spans that are parts of words or of numbers, or no words (`is_whole`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from wikianchor.pipelines.japanese.noun_words import FORMAL, SOMETIMES_FORMAL
+from wikianchor.pipelines.japanese.noun_words import FORMAL, NOT_NOUNS, OF_ONE_SIGN, SOMETIMES_FORMAL
 
 # Without <, which is "less than" in the texts of studies, and without ‘, since ’ is an apostrophe too.
 CLOSING = dict(zip("([{（［｛「『【〔〈《“", ")]}）］｝」』】〕〉》”", strict=True))
@@ -39,6 +40,14 @@ _JOINS = frozenset({"の", "と", "や", "か", "とか", "など"})
 _BRACKETS = frozenset([*CLOSING, *CLOSING.values()])
 # Signs between the words of a name.
 _SIGNS = frozenset("・-‐–—~〜/+&=:%")
+# Signs at the end of a measure.
+_UNITS = frozenset("%％‰℃°′″")
+# Signs within a number.
+_IN_NUMBERS = frozenset(".,:/．，：／")
+# Suffixes of one sign, without which a word is not whole: 熱力学|的, これ|ら.
+_SUFFIXES = frozenset({"的", "ら"})
+# The nouns among words that end with 的; others are adjectives.
+_NOUNS_IN_TEKI = ("目的", "標的")
 # Parts of speech of modifiers before a noun, besides の.
 _MODIFIES = frozenset({"VERB", "ADJ", "AUX", "DET"})
 
@@ -96,12 +105,42 @@ def noun_spans(rule: str, text: str, tokens: Sequence[Token]) -> Spans:
     """Return the spans that a rule, one of `choices.SPAN_RULES`, finds in a sentence."""
     rules: dict[str, Callable[[], Spans]] = {
         "nouns": lambda: runs(tokens, NOUNS),
-        "nouns_names": lambda: runs(tokens, NOUNS_AND_NAMES),
-        "chunks": lambda: noun_phrases(text, tokens),
-        "bunsetu": lambda: bunsetu_heads(tokens),
+        "nouns_names": lambda: whole_spans(text, runs(tokens, NOUNS_AND_NAMES)),
+        "chunks": lambda: whole_spans(text, noun_phrases(text, tokens)),
+        "bunsetu": lambda: whole_spans(text, bunsetu_heads(tokens)),
         "released": lambda: first_places(text, chunks(tokens, RELEASED_RELATIONS)),
     }
     return rules[rule]()
+
+
+def whole_spans(text: str, spans: Spans) -> Spans:
+    """Return the spans that are whole words; see `is_whole`."""
+    return [span for span in spans if is_whole(text, *span)]
+
+
+def is_whole(text: str, start: int, end: int) -> bool:
+    """Return whether a noun span is one or more whole words, and not an adverb, a sign or a part of a number.
+
+    >>> text = "2回の比較的高い熱力学的な値（3.5℃）"
+    >>> [is_whole(text, *span) for span in ((0, 2), (1, 2), (3, 6), (8, 11), (8, 12), (13, 14), (15, 18), (17, 19))]
+    [True, False, False, False, False, True, False, False]
+    """
+    span, before, after = text[start:end], text[:start], text[end:]
+    if not any(map(str.isalpha, span)) and span[-1] not in _UNITS:
+        return False
+    if len(span) == 1 and span not in OF_ONE_SIGN:
+        return False
+    if span in NOT_NOUNS or after[:1] in _SUFFIXES or (span.endswith("的") and not span.endswith(_NOUNS_IN_TEKI)):
+        return False
+    begins = span[0].isalnum() or span[0] in CLOSING
+    ends = span[-1].isalnum() or span[-1] in _CLOSE or span[-1] in _UNITS
+    return begins and ends and not _continues(before[::-1], span[0]) and not _continues(after, span[-1])
+
+
+def _continues(outside: str, edge: str) -> bool:
+    """Return whether a number goes on outside of the character at the edge of a span."""
+    inner = outside[1:] if outside[:1] in _IN_NUMBERS and edge.isdecimal() else outside
+    return inner[:1].isdecimal()
 
 
 def runs(tokens: Sequence[Token], kinds: frozenset[str]) -> Spans:
@@ -158,7 +197,7 @@ def noun_phrases(text: str, tokens: Sequence[Token]) -> Spans:
 
 def _trimmed(text: str, tokens: Sequence[Token], first: int, last: int) -> tuple[int, int]:
     """Return a range of tokens, [first, last), without those with which no noun phrase begins or ends."""
-    while first < last and not _may_begin(text, tokens[first]):
+    while first < last and not _may_begin(text, tokens, first):
         first += 1
     while first < last and tokens[last - 1].pos not in _ENDS:
         last -= 1
@@ -179,8 +218,12 @@ def _breaks(text: str, tokens: Sequence[Token], first: int, last: int) -> list[i
     ]
 
 
-def _may_begin(text: str, token: Token) -> bool:
-    """Return whether a noun phrase may begin with a token."""
+def _may_begin(text: str, tokens: Sequence[Token], number: int) -> bool:
+    """Return whether a noun phrase may begin with a token. An adjective after が belongs to the noun before: 梅雨がない
+    土地."""
+    token = tokens[number]
+    if token.pos == "ADJ" and number and text[tokens[number - 1].start : tokens[number - 1].end] == "が":
+        return False
     return token.pos not in ("ADP", "PUNCT", "SYM", "PART") or text[token.start] in CLOSING
 
 
@@ -196,7 +239,8 @@ def _separates(word: str, pos: str, following: str) -> bool:
         return word not in _JOINS and following != "の"
     if pos in ("PUNCT", "SYM"):
         return not _BRACKETS.issuperset(word) and not _SIGNS.issuperset(word)
-    return pos in _CLAUSE
+    # 大きく modifies no noun.
+    return pos in _CLAUSE or (pos == "ADJ" and word.endswith("く"))
 
 
 def _subtree(root: int, children: Sequence[Sequence[int]]) -> list[int]:

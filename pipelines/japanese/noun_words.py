@@ -25,6 +25,8 @@ SOMETIMES_FORMAL = _words(
     "事 物 時 所 訳 様 通り 方 程 故 頃 度 内 上 下 中 後 前 間 他 外 点 末 限り 結果 途中 最中 直前 直後 以前",
     "以下 以内 以後 同時 代わり なか あいだ あと のち まえ ほか",
 )
+# What a tagger takes for nouns: adverbs, and titles without a name.
+NOT_NOUNS = _words("比較的 とも 一応 大変 随分 大分 多少 若干 極めて さん くん ちゃん")
 # The kanji that are words in modern Japanese.
 OF_ONE_SIGN = frozenset(
     # The body and what ails it.

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from wikianchor.pipelines.japanese.choices import SPAN_RULES
-from wikianchor.pipelines.japanese.noun_spans import Token, noun_spans
+from wikianchor.pipelines.japanese.noun_spans import Token, is_whole, noun_spans
 
 
 def sentence(*words: tuple[str, str, str, int] | tuple[str, str, str, int, str]) -> tuple[str, list[Token]]:
@@ -119,6 +119,50 @@ CLAUSES = sentence(
 def test_chunks_hold_no_clause_and_no_open_bracket() -> None:
     assert found("released", CLAUSES) == ["居れば、版"]
     assert found("chunks", CLAUSES) == ["版", "新しい実行命令"]
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        *("全部で2〈回〉の試験", "〈比較的〉高い", "この〈熱力学〉的な値", "〈合理的〉な方法", "〈これ〉らの薬"),
+        *("〈お〉早め", "〈----〉", "1,〈200人〉", "〈症例〉3と4", "「〈犬 *〉", "〈3〉回", "佐藤（敬称略）〈さん〉"),
+        *("〈察〉の結果", "記号〈x〉の値"),
+    ],
+)
+def test_parts_of_words_and_numbers_are_no_spans(marked: str) -> None:
+    assert not is_whole(*without_marks(marked))
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        *("〈2回〉の試験", "この〈目的〉で", "〈湿度40%〉で", "〈「咳」〉と熱", "〈熱〉が", "効果的な〈薬〉"),
+        *("図3、〈症例〉", "〈CT〉を撮る"),
+    ],
+)
+def test_whole_words_are_spans(marked: str) -> None:
+    assert is_whole(*without_marks(marked))
+
+
+def without_marks(marked: str) -> tuple[str, int, int]:
+    """The text, and where the marks 〈 and 〉 were in it."""
+    before, _, rest = marked.partition("〈")
+    span, _, after = rest.partition("〉")
+    return before + span + after, len(before), len(before) + len(span)
+
+
+def test_an_adjective_belongs_to_the_noun_before_it() -> None:
+    # "An island without a station is growing greatly."
+    stations = sentence(
+        ("駅", "NOUN", "nsubj", 2, "B"),
+        ("が", "ADP", "case", 0),
+        ("ない", "ADJ", "acl", 3, "B"),
+        ("島", "NOUN", "nsubj", 6, "B"),
+        ("が", "ADP", "case", 3),
+        ("大きく", "ADJ", "advcl", 6, "B"),
+        ("成長", "NOUN", "ROOT", 6, "B"),
+    )
+    assert found("chunks", stations) == ["駅", "島", "成長"]
 
 
 def test_chunks_keep_brackets_that_are_closed() -> None:
