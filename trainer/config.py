@@ -293,6 +293,7 @@ class Rows:
     language_temperature: float = option(
         1.0, help="a wiki of n rows is drawn in proportion to n to this power", check=between(0, 1)
     )
+    same_language: bool = option(default=False, help="tell apart sentences of one wiki only in a softmax")
 
 
 @dataclass(frozen=True, kw_only=True)

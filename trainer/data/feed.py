@@ -21,7 +21,16 @@ from torch import Tensor
 from wikianchor.io.errors import UsageError
 from wikianchor.trainer.config import Config, EaseConfig, EncoderConfig, PairsConfig
 from wikianchor.trainer.data.batch import BatchT, PairBatch
-from wikianchor.trainer.data.order import Mix, Rows, held_out_rows, parse_quota, pick_negatives, select_rows, shuffled
+from wikianchor.trainer.data.order import (
+    Mix,
+    Rows,
+    by_wiki,
+    held_out_rows,
+    parse_quota,
+    pick_negatives,
+    select_rows,
+    shuffled,
+)
 from wikianchor.trainer.data.tokens import PackedTokens, Tokens
 from wikianchor.trainer.distributed import rank, world
 
@@ -82,9 +91,12 @@ class Feed(ABC, Generic[BatchT]):
     def order(self, epoch: int) -> Rows:
         """Return the rows of an epoch in their order; the most recent result is cached."""
         if epoch != self._epoch:
-            self._order = shuffled(self.select(epoch), self.config.seed, epoch)
-            self._epoch = epoch
+            self._order, self._epoch = self.ordered(epoch), epoch
         return self._order
+
+    def ordered(self, epoch: int) -> Rows:
+        """Return the rows of an epoch in their order."""
+        return shuffled(self.select(epoch), self.config.seed, epoch)
 
     def batch(self, rows: Rows, epoch: int) -> BatchT:
         """Return this process's share of the batch of these rows: of each softmax an equal part."""
@@ -213,6 +225,13 @@ class PairFeed(SentenceFeed[PairBatch]):
         """Return the rows of an epoch, ascending, by the quota or the temperature of each wiki."""
         tokens = self.tokens
         return select_rows(tokens.wikis, tokens.names, self.mix, self.excluded, seed=self.config.seed, epoch=epoch)
+
+    def ordered(self, epoch: int) -> Rows:
+        """Return the rows of an epoch in their order: with --same_language, each softmax has rows of one wiki."""
+        rows, config = super().ordered(epoch), self.config
+        return (
+            by_wiki(rows, self.tokens.wikis, config.softmax_size, config.seed, epoch) if config.same_language else rows
+        )
 
     def make_batch(self, rows: Rows, epoch: int) -> PairBatch:
         """Return the batch of these rows."""

@@ -21,6 +21,8 @@ BLOCKS_IN_WINDOW = 64
 STREAM_ABOVE = 50_000_000
 # Distinguishes the random numbers of held-out rows from those of epochs.
 HELD_OUT_STREAM = 1_000_003
+# Distinguishes the random numbers of the order of groups of one wiki.
+WIKI_STREAM = 1_000_033
 
 Rows = NDArray[np.int64]
 
@@ -142,6 +144,28 @@ def shuffled(rows: Rows, seed: int, epoch: int) -> Rows:
     order = random.permutation(len(blocks))
     windows = [order[start : start + BLOCKS_IN_WINDOW] for start in range(0, len(order), BLOCKS_IN_WINDOW)]
     return np.concatenate([random.permutation(np.concatenate([blocks[block] for block in part])) for part in windows])
+
+
+def by_wiki(rows: Rows, wikis: NDArray[np.int16], size: int, seed: int, epoch: int) -> Rows:
+    """Return rows so ordered that each `size` of them are of one wiki, in a random order of these groups.
+
+    What is left of each wiki comes last, where wikis are mixed.
+
+    Args:
+        rows: rows in the order of an epoch; those of a wiki keep it.
+        wikis: (rows of the dataset,) index of each row's wiki.
+        size: sentences in a softmax.
+        seed, epoch: which random order of groups is drawn.
+
+    >>> by_wiki(np.array([4, 0, 3, 1, 2]), np.array([0, 0, 0, 1, 1], np.int16), 2, seed=42, epoch=0).tolist()
+    [0, 1, 4, 3, 2]
+    """
+    ordered = rows[np.argsort(wikis[rows], kind="stable")]
+    of_wikis = np.split(ordered, np.flatnonzero(np.diff(wikis[ordered])) + 1)
+    wholes = [of_wiki[: len(of_wiki) // size * size].reshape(-1, size) for of_wiki in of_wikis]
+    rests = [of_wiki[len(whole) * size :] for of_wiki, whole in zip(of_wikis, wholes, strict=True)]
+    groups = np.random.default_rng([seed, epoch, WIKI_STREAM]).permutation(np.concatenate(wholes))
+    return np.concatenate([groups.ravel(), *rests])
 
 
 def pick_negatives(negatives: NDArray[np.int32], k: int, epoch: int) -> NDArray[np.int32]:

@@ -7,6 +7,7 @@ from wikianchor.io.errors import UsageError
 from wikianchor.trainer.data import order
 from wikianchor.trainer.data.order import (
     Mix,
+    by_wiki,
     held_out_rows,
     parse_quota,
     pick_negatives,
@@ -95,3 +96,17 @@ def test_negatives_are_new_in_each_epoch_until_used_up() -> None:
 def test_more_rows_held_out_than_there_are() -> None:
     with pytest.raises(UsageError, match="100 rows only"):
         held_out_rows(100, 100, 1)
+
+
+def test_softmaxes_of_one_wiki() -> None:
+    random = np.random.default_rng(0)
+    wikis = random.integers(0, 3, 1000).astype(np.int16)
+    rows = shuffled(np.arange(1000), 1, 0)
+    first, second = (by_wiki(rows, wikis, 16, seed=1, epoch=epoch) for epoch in (0, 1))
+    assert sorted(first.tolist()) == list(range(1000))
+    assert not np.array_equal(first, second)
+    whole = sum(int(count) // 16 for count in np.bincount(wikis))
+    groups = wikis[first][: 16 * whole].reshape(whole, 16)
+    assert (groups == groups[:, :1]).all()
+    # Wikis follow each other in a random order.
+    assert np.count_nonzero(np.diff(groups[:, 0])) > whole / 3
