@@ -84,12 +84,12 @@ def model_card(
     """
     is_wikipedia = isinstance(dataset, PairDataset) and not dataset.is_own
     pairs_size = f"{dataset.rows:,} pairs of {dataset.entities:,} entities"
-    size = ", ".join(dataset.paths) if isinstance(dataset, Texts) else pairs_size
+    size = ", ".join(map(without_directories, dataset.paths)) if isinstance(dataset, Texts) else pairs_size
     widths = shown(config.matryoshka) if isinstance(config, PairsConfig) else ""
     pooler = "cls_before_pooler" if encoder.pooler == "cls" and encoder.head_only_train else encoder.pooler
     facts = {
         "objective": f"{config.objective} ({PAPERS[config.objective]})",
-        "backbone": config.model or f"{config.begun}, begun with random weights",
+        "backbone": without_directories(config.model) or f"{config.begun}, begun with random weights",
         "pooler": pooler + (", scaled to unit length" if encoder.normalize else ""),
         **({"prompt": f"`{encoder.prompt}`, before each text"} if encoder.prompt else {}),
         "weights": weights,
@@ -119,12 +119,21 @@ def model_card(
             facts_table(_texts_facts(dataset) if isinstance(dataset, Texts) else _pairs_facts(dataset)),
             _PAIRS_LICENCE if is_wikipedia else _TEXTS_LICENCE,
             "## Options",
-            f"```json\n{config.to_json()}\n```",
+            f"```json\n{without_directories(config.to_json())}\n```",
             "## Versions",
             facts_table(versions()),
             "",
         ]
     )
+
+
+def without_directories(text: str) -> str:
+    """Return a text with the last name alone of each absolute path: where files lie on a machine is nobody's business.
+
+    >>> without_directories('"data": "/home/me/out/pairs,/data/b", "model": "user/model"')
+    '"data": "pairs,b", "model": "user/model"'
+    """
+    return re.sub(r"""(?<![^\s",'`])~?/(?:[^/",'`\n]+/)*([^/",'`\n]*)""", r"\1", text)
 
 
 def best_score(state: State, dev: DevScore | None) -> str:

@@ -12,7 +12,15 @@ from torch import Tensor, nn
 
 from wikianchor.io.hub import card_head
 from wikianchor.schemas.sentinels import MODEL_FILE, SETTINGS_FILE
-from wikianchor.trainer.card import base_model, best_score, facts_table, languages, run_record, versions
+from wikianchor.trainer.card import (
+    base_model,
+    best_score,
+    facts_table,
+    languages,
+    run_record,
+    versions,
+    without_directories,
+)
 from wikianchor.trainer.config import SpanConfig
 from wikianchor.trainer.data.texts import Texts, read_rows
 from wikianchor.trainer.distributed import mean_scalar
@@ -122,4 +130,10 @@ def _card(run: TrainingRun, texts: Texts, state: State, weights: str) -> str:
         "tags": ["t5", "wikianchor"],
     }
     head = f"{card_head(values)}\n# T5 that fills spans\n\nTrained with wikianchor.\n\n"
-    return head + facts_table(facts) + f"\n\n```json\n{config.to_json()}\n```\n\n" + facts_table(versions()) + "\n"
+    return (
+        head
+        + facts_table(facts)
+        + f"\n\n```json\n{without_directories(config.to_json())}\n```\n\n"
+        + facts_table(versions())
+        + "\n"
+    )
