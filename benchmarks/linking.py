@@ -33,7 +33,7 @@ from wikianchor.pipelines.pairs.steps import SENTENCE_COLUMNS
 from wikianchor.schemas import pairs as pairs_schema
 
 ROW_GROUP = 20_000
-NO_CURATION = ("--exclude_types=", "--named_negatives", "--pageless_negatives", "--max_repeats=0")
+NO_CURATION = ("--exclude_types=none", "--named_negatives", "--pageless_negatives", "--max_repeats=0")
 
 
 def compare_pairs(arguments: Namespace) -> None:

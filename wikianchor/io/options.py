@@ -104,10 +104,13 @@ class Option:
 
         >>> Option("", flag="back_off", kind=bool).written(False)
         '--no-back_off'
+        >>> Option("", flag="exclude_types", kind=tuple).written(())
+        '--exclude_types=none'
         """
         if self.kind is bool:
             return f"--{self.flag}" if value else f"--no-{self.flag}"
-        return f"--{self.flag}={shown(value)}"
+        # An empty list in place of a default is written `none`.
+        return f"--{self.flag}={shown(value) or ('none' if self.kind is tuple else '')}"
 
     def text(self, defaults: Mapping[str, Any]) -> str:
         """Return the help with the default, which `defaults`, those of a preset, may replace."""
