@@ -72,9 +72,8 @@ def compare_pairs(arguments: Namespace) -> None:
 
 def read_sort_write(rows: Path, pairs: Path) -> None:
     """Read the columns that `pairs` reads and write its rows again in a random order."""
-    for shard in open_dataset(rows).shards("sentences"):
-        for _ in read_batches(shard, SENTENCE_COLUMNS):
-            pass
+    for _ in open_dataset(rows).batches("sentences", SENTENCE_COLUMNS):
+        pass
     written = open_datasets(str(pairs), "pairs", pairs_schema.VERSION, "pairs")[0]
     directory = str(fresh(pairs.with_name("read-sort-write")))
     for number, shard in enumerate(written.shards("pairs")):
@@ -99,7 +98,7 @@ def compare_mentions(arguments: Namespace) -> None:
     )
     lines: list[list[Any]] = []
     for name, rows in inputs.items():
-        texts = (batch for shard in open_dataset(rows).shards("sentences") for batch in read_batches(shard, ["text"]))
+        texts = open_dataset(rows).batches("sentences", ["text"])
         size = sum(pc.sum(pc.binary_length(batch.column("text"))).as_py() or 0 for batch in texts) / 1e6
         lines.append([name, size, median(times[name]), size / median(less(times[name], times["start"]))])
     report("mentions", table(["wiki", "MB of text", "CPU s", "MB / CPU s, less the start"], lines))

@@ -5,18 +5,16 @@ from pathlib import Path
 
 from lib import generate, slices
 from lib.measure import ROOT, job, run, wikianchor
-from wikianchor.pipelines.dataset.reader import Dataset, open_datasets, read_batches
-from wikianchor.schemas import entities as entities_schema
+from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
 from wikianchor.schemas import sentences
 
 # Links of a MB of XML of the slices, about.
 LINKS_PER_MB = 3_500
 
 
-def open_dataset(path: Path, name: str = "sentences") -> Dataset:
-    """Open a dataset `sentences` or `entities`."""
-    version = (sentences if name == "sentences" else entities_schema).VERSION
-    return open_datasets(str(path), name, version, name)[0]
+def open_dataset(path: Path) -> Dataset:
+    """Open a dataset `sentences`."""
+    return open_datasets(str(path), "sentences", sentences.VERSION, "sentences")[0]
 
 
 def many_sentences(work: Path, language: str, links: int = 0) -> Path:
@@ -43,8 +41,7 @@ def entities(work: Path, rows: Path, dominant: float = 0) -> Path:
     wiki = dataset.manifest["options"]["wiki"]
     articles = (
         (wiki, name, 0)
-        for shard in dataset.shards("titles")
-        for batch in read_batches(shard, ["title", "redirect"])
+        for batch in dataset.batches("titles", ["title", "redirect"])
         for name in batch.filter(batch.column("redirect").is_null()).column("title").to_pylist()
     )
     wikidata = work / f"wikidata-{rows.name}-{dominant:g}.json"

@@ -7,9 +7,7 @@ that two wikis share are most people and places, and few things.
 """
 
 import contextlib
-import hashlib
 import importlib.util
-import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -27,6 +25,7 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from lib import generate, slices
 from lib.measure import run, wikianchor
 from wikianchor.schemas import pairs as pairs_schema
+from wikianchor.trainer.data.own_rows import write_manifest, write_shard
 
 LANGUAGES = ("en", "de", "et")
 # Tokens of a sentence.
@@ -104,21 +103,11 @@ def _table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
 
 def write_dataset(directory: Path, tables: Mapping[str, pa.Table]) -> str:
     """Write a `pairs` dataset of one shard for each config; return its directory."""
-    configs: dict[str, Any] = {}
-    for config, rows in tables.items():
-        path = directory / f"data/{config}/train-00000-of-00001.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(rows, path)
-        shard = {"path": str(path.relative_to(directory)), "bytes": path.stat().st_size}
-        shard["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
-        configs[config] = {"rows": len(rows), "shards": [shard]}
-    manifest = {
-        "dataset": "pairs",
-        "schema_version": pairs_schema.VERSION,
-        "configs": configs,
-        "inputs": [],
+    shards = {
+        config: [write_shard(rows, str(directory), f"data/{config}/train-00000-of-00001.parquet")]
+        for config, rows in tables.items()
     }
-    (directory / "manifest.json").write_text(json.dumps(manifest))
+    write_manifest(str(directory), shards, {"inputs": []})
     return str(directory)
 
 

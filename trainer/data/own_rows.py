@@ -163,7 +163,7 @@ def write_rows(rows: Iterable[tuple[str, Mapping[str, Any]]], directory: str, or
 
     def flush() -> None:
         name = f"data/pairs/train-{len(shards):05d}.parquet"
-        shards.append(_write(pa.table(columns, _SCHEMA), directory, name))
+        shards.append(write_shard(pa.table(columns, _SCHEMA), directory, name))
         for values in columns.values():
             values.clear()
 
@@ -191,17 +191,12 @@ def write_rows(rows: Iterable[tuple[str, Mapping[str, Any]]], directory: str, or
         flush()
     if not shards:
         raise InputError("--data: the files hold no rows")
-    of_entities = _write(_entities(names, counts), directory, "data/entities/train-00000.parquet")
-    manifest = {
-        "dataset": "pairs",
-        "schema_version": wikianchor.schemas.pairs.VERSION,
-        "configs": {"pairs": _config(shards), "entities": _config([of_entities])},
-        **origin,
-    }
-    Path(directory, "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    of_entities = write_shard(_entities(names, counts), directory, "data/entities/train-00000.parquet")
+    write_manifest(directory, {"pairs": shards, "entities": [of_entities]}, origin)
 
 
-def _write(table: pa.Table, directory: str, name: str) -> dict[str, Any]:
+def write_shard(table: pa.Table, directory: str, name: str) -> dict[str, Any]:
+    """Write a shard, and return its entry of the manifest."""
     path = Path(directory, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(table, path)
@@ -213,8 +208,24 @@ def _write(table: pa.Table, directory: str, name: str) -> dict[str, Any]:
     }
 
 
-def _config(shards: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"rows": sum(shard["rows"] for shard in shards), "shards": shards}
+def write_manifest(directory: str, shards: Mapping[str, list[dict[str, Any]]], origin: Mapping[str, Any]) -> None:
+    """Write the manifest of a dataset of pairs.
+
+    Args:
+        directory: that of the dataset.
+        shards: entries of each config.
+        origin: what the manifest says of where the rows are from.
+    """
+    manifest = {
+        "dataset": "pairs",
+        "schema_version": wikianchor.schemas.pairs.VERSION,
+        "configs": {
+            config: {"rows": sum(shard["rows"] for shard in listed), "shards": listed}
+            for config, listed in shards.items()
+        },
+        **origin,
+    }
+    Path(directory, MANIFEST).write_text(json.dumps(manifest), "utf-8")
 
 
 def save_rows(rows: Iterable[Mapping[str, Any]], directory: str) -> str:

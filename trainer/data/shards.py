@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,10 +71,8 @@ def open_pairs(path: str) -> PairDataset:
     entity_shards, entities, _ = list_shards(path, manifest, "entities")
     if rows == 0:
         raise InputError(f"{path}: holds no pairs: see its ledger for what became of the links")
-    for shard in shards:
-        check_columns(shard, wikianchor.schemas.pairs.SCHEMA, COLUMNS)
-    for shard in entity_shards:
-        check_columns(shard, wikianchor.schemas.pairs.ENTITIES, ENTITY_COLUMNS)
+    check_columns(shards, wikianchor.schemas.pairs.SCHEMA, COLUMNS)
+    check_columns(entity_shards, wikianchor.schemas.pairs.ENTITIES, ENTITY_COLUMNS)
     return PairDataset(
         path=path,
         manifest=manifest,
@@ -202,16 +200,17 @@ def list_shards(path: str, manifest: dict[str, Any], config: str) -> tuple[list[
     return [shard for shard, _, _ in listed], rows, fingerprint
 
 
-def check_columns(shard: str, expected: pa.Schema, columns: Sequence[str]) -> None:
+def check_columns(shards: Iterable[str], expected: pa.Schema, columns: Sequence[str]) -> None:
     """Raise InputError if a shard lacks one of these columns, or has it with another type."""
-    files, inner = filesystem(shard)
-    with reading(shard), files.open_input_file(inner) as stream:
-        schema = pq.ParquetFile(stream).schema_arrow
-    for name in columns:
-        if name not in schema.names:
-            raise InputError(f"{shard}: has no column {name}: build it again")
-        if not _same_type(schema.field(name).type, expected.field(name).type):
-            raise InputError(f"{shard}: {name} is {schema.field(name).type} and not {expected.field(name).type}")
+    for shard in shards:
+        files, inner = filesystem(shard)
+        with reading(shard), files.open_input_file(inner) as stream:
+            schema = pq.ParquetFile(stream).schema_arrow
+        for name in columns:
+            if name not in schema.names:
+                raise InputError(f"{shard}: has no column {name}: build it again")
+            if not _same_type(schema.field(name).type, expected.field(name).type):
+                raise InputError(f"{shard}: {name} is {schema.field(name).type} and not {expected.field(name).type}")
 
 
 def check_nulls(rows: pa.RecordBatch | pa.Table, expected: pa.Schema, shard: str, first: int = 0) -> None:

@@ -108,8 +108,7 @@ def _open_dataset(path: str) -> TextSource:
     shards, rows, fingerprint = list_shards(path, manifest, dataset)
     if rows == 0:
         raise InputError(f"{path}: holds no rows")
-    for shard in shards:
-        check_columns(shard, SCHEMAS[dataset].SCHEMA, COLUMNS[dataset])
+    check_columns(shards, SCHEMAS[dataset].SCHEMA, COLUMNS[dataset])
     return TextSource(path, manifest, tuple(shards), rows, fingerprint)
 
 

@@ -131,11 +131,11 @@ def _arrays(mentions: Mentions, wiki: str, link_probability: float, commonness: 
     # The config `candidates` has the rows above the dataset's thresholds.
     filtered = link_probability >= mentions.link_probability and commonness >= mentions.commonness
     shards = list_shards(mentions.path, mentions.manifest, "candidates" if filtered else "mentions")[0]
+    check_columns(shards, wikianchor.schemas.mentions.SCHEMA, COLUMNS)
     nodes = [Nodes(np.zeros(0, np.uint64), np.zeros(0, np.int32))]
     columns: dict[str, list[NDArray[Any]]] = {name: [] for name in ("counts", *ARRAYS[4:])}
     names = 0
     for shard in shards:
-        check_columns(shard, wikianchor.schemas.mentions.SCHEMA, COLUMNS)
         keys, values = _candidates(_read(shard, wiki), link_probability, commonness)
         if not keys:
             continue
