@@ -31,6 +31,7 @@ from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions
 from wikianchor.trainer.evaluate.options import parser as evaluate_parser
 from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.mboe.detect import DetectOptions
+from wikianchor.trainer.onnx.options import OnnxOptions
 from wikianchor.trainer.papers.options import TableOptions
 from wikianchor.trainer.score.options import ScoreOptions
 
@@ -39,7 +40,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 NEEDS = ("network", "gpu", "dumps", "model", "account", "packages")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS = 600
-SMALL = {"vectors": EntityVectorsOptions, "detect": DetectOptions, "score": ScoreOptions}
+SMALL = {"vectors": EntityVectorsOptions, "detect": DetectOptions, "score": ScoreOptions, "onnx": OnnxOptions}
 
 
 def blocks(page: Path, *kinds: str) -> list[tuple[str, str, str]]:

@@ -24,6 +24,7 @@ from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions  # no
 from wikianchor.trainer.evaluate.options import EvaluateOptions  # noqa: E402
 from wikianchor.trainer.mboe.config import MboeConfig  # noqa: E402
 from wikianchor.trainer.mboe.detect import DetectOptions  # noqa: E402
+from wikianchor.trainer.onnx.options import OnnxOptions  # noqa: E402
 from wikianchor.trainer.options import HELP  # noqa: E402
 from wikianchor.trainer.papers.options import TableOptions  # noqa: E402
 from wikianchor.trainer.score.options import ScoreOptions  # noqa: E402
@@ -43,6 +44,7 @@ BESIDE_TRAINING: tuple[tuple[str, str, type, str], ...] = (
         "",
     ),
     ("Vectors of entities", "vectors --flag=value ...`", EntityVectorsOptions, ""),
+    ("Graph for ONNX Runtime", "onnx --flag=value ...`", OnnxOptions, ""),
     ("Scores of an export", "score --flag=value ...`", ScoreOptions, ""),
     ("Entities in documents", "detect --flag=value ... < documents.jsonl`", DetectOptions, ""),
 )

@@ -23,6 +23,7 @@ _PROGRAMS = {
     "papers": ("papers", "trainer.papers.options", "EVAL", "trainer.papers.tables"),
     "mteb": ("mteb", "mteb.options", "MTEB", "mteb.command"),
     "vectors": ("trainer", "trainer.entity_vectors.options", "TRAIN", "trainer.entity_vectors.initial_vectors"),
+    "onnx": ("onnx", "trainer.onnx.options", "ONNX", "trainer.onnx.graph"),
     "score": ("score", "trainer.score.options", "TRAIN", "score.command"),
     "detect": ("trainer", "trainer.mboe.detect", "DATA", "trainer.mboe.detect"),
 }

@@ -42,6 +42,7 @@ MODULES = {
     "papers": "wikianchor.trainer.papers.tables",
     "detect": "wikianchor.trainer.mboe.detect",
     "score": "wikianchor.score.command",
+    "onnx": "wikianchor.trainer.onnx.graph",
 }
 
 # A command line, and below it the exit status and the line that is printed; "..." stands for any text. A package that
@@ -425,6 +426,10 @@ evaluate --model=models/toy/model --sts=sts.tsv --batch_size=0
   2 --batch_size=0: must be 1 or more
 evaluate --model=models/toy/model --sts=sts.tsv --languages=xx
   2 --languages: xx is in none of the sets that were found
+onnx --output=new
+  2 the following arguments are required: --model: see --help
+onnx --model=nowhere --output=new
+  1 nowhere: ...
 entities --data=out/pairs --output=new.safetensors
   2 give either --vectors or --encode
 entities --data=out/pairs --output=new.safetensors --vectors=vectors.txt --title=out/entities

@@ -309,7 +309,7 @@ def pool(pooler: str, last: Tensor, mask: Tensor, layers: Sequence[Tensor] | Non
     if pooler in ("cls", "cls_before_pooler"):
         return last[:, 0]
     if pooler == "last":
-        return last[torch.arange(len(last), device=last.device), mask.shape[1] - 1 - mask.flip(1).int().argmax(1)]
+        return last[torch.arange(last.shape[0], device=last.device), mask.shape[1] - 1 - mask.flip(1).int().argmax(1)]
     if pooler == "max":
         return last.masked_fill(~mask.bool().unsqueeze(-1), -torch.inf).amax(1)
     if pooler == "weighted":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 
@@ -40,9 +41,13 @@ def publish_model(target: str, save: Callable[[str], object], files: Mapping[str
             os.makedirs(parent, exist_ok=True)
         local = tempfile.mkdtemp(prefix=".unfinished-", dir=parent)
         os.chmod(local, 0o755)
-        save(local)
-        for name, content in files.items():
-            _write(os.path.join(local, name), content)
+        try:
+            save(local)
+            for name, content in files.items():
+                _write(os.path.join(local, name), content)
+        except BaseException:
+            shutil.rmtree(local, ignore_errors=True)
+            raise
     publish(local, target)
 
 

@@ -1,0 +1,1 @@
+"""`wikianchor onnx`: a model for ONNX Runtime."""
