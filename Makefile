@@ -25,10 +25,10 @@ core-test: core
 	$(BIN)/python -m tests.both_engines --cases=1000000
 
 # The tests start hundreds of processes: what is compiled is kept for the next, even where the surroundings say no. One
-# process more than the two cores that CI has, since many tests wait. The tests of models are in a process of their own,
-# since each process that has some imports torch and what it needs, for ten seconds.
-MODELS := $(addprefix tests/,api commands/test_release.py export japanese mteb score trainer test_benchmark_gpu.py \
-	test_plots.py)
+# process more than the two cores that CI has, since many tests wait. What imports torch is tested in a process of its
+# own, since that takes each process ten seconds.
+MODELS := $(addprefix tests/,api cli/test_wrong_input.py commands/test_release.py dataset/test_summary.py \
+	engine/test_engines.py export io/test_output.py japanese mteb score trainer test_benchmark_gpu.py test_plots.py)
 pytest: export PYTHONDONTWRITEBYTECODE =
 pytest: $(VENV)/.dev
 	$(BIN)/python -m pytest $(MODELS) & models=$$!; \
