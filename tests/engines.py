@@ -189,7 +189,8 @@ EMBEDDED = (
 )
 THREADS = ("--direct_num_workers=3", "--direct_running_mode=multi_threading", "--direct_runner_bundle_repeat=1")
 ENGINES = {
-    "threads, bundles repeated": Engine(flags(*THREADS)),
+    # Tests of each stage have it in threads.
+    "threads, bundles repeated": Engine(flags(*THREADS), nightly=True),
     # `test_workers_share.py` has each stage on two processes, `test_faults.py` their line for what is broken.
     "processes": Engine(flags("--workers=2"), nightly=True, here=False),
     "portable": Engine(flags(*EMBEDDED, "--shuffle=beam")),

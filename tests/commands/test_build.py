@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.engines import THREADS
 from tests.stand_in import digests, read_rows, wikidata_for
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.pipelines.cli.command_line import main
@@ -77,6 +78,11 @@ def test_a_dump_cut_into_more_ranges_gives_the_same_pairs(
         rows = [read_rows(folder / "entities", config) for folder in (tmp_path / "out", demo)]
         assert sorted(map(repr, rows[0])) == sorted(map(repr, rows[1]))
     assert cut["pairs"] == whole["pairs"]
+
+
+def test_the_bytes_are_the_same_in_threads_where_bundles_are_repeated(tmp_path: Path, demo: Path) -> None:
+    assert main(["build", *FLAGS, *THREADS, f"--output={tmp_path / 'out'}"]) == 0
+    assert all_digests(tmp_path / "out") == all_digests(demo)
 
 
 def test_what_is_done_is_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ pytest.importorskip("sentencepiece", reason="NO SENTENCEPIECE: pip install '.[t5
 pytest.importorskip("sudachipy", reason="NO SUDACHIPY: pip install '.[t5]'")
 pytest.importorskip("torch", reason="NO TORCH: pip install '.[t5]'")
 
+from tests.engines import THREADS
 from tests.t5 import TEXTS, write_corpus, write_t5
 from wikianchor.schemas import negatives
 
@@ -73,7 +74,8 @@ def test_it_is_the_same_again_and_skipped_then(
 ) -> None:
     judged(monkeypatch)
     wikianchor(*command(places, tmp_path / "one"))
-    wikianchor(*command(places, tmp_path / "two"))
+    # In threads, with each bundle done twice.
+    wikianchor(*command(places, tmp_path / "two", *THREADS))
     assert read(tmp_path / "one")[1]["configs"] == read(tmp_path / "two")[1]["configs"]
     assert "up to date" in wikianchor(*command(places, tmp_path / "two")).progress[-1]
 
