@@ -212,11 +212,11 @@ def slow_counts(wiki: str, pages: list[Page]) -> tuple[Counter[str], Counter[str
 
 
 def test_a_wiki_of_many_ranges_and_shards(tmp_path: Path) -> None:
-    pages, items = small_wiki(200)
+    pages, items = small_wiki(100)
     entities = write_entities(tmp_path / "items", ["enwiki"], items)
     sentences = write_sentences(tmp_path / "enwiki", "enwiki", pages, 7)
     manifest = run(sentences, entities, tmp_path / "one")
-    many = run(sentences, entities, tmp_path / "many", rows_per_shard=100)
+    many = run(sentences, entities, tmp_path / "many", rows_per_shard=50)
     rows = read_rows(tmp_path / "one", "mentions")
     assert read_rows(tmp_path / "many", "mentions") == rows
     assert [row["key"] for row in rows] == sorted(row["key"] for row in rows)
@@ -227,7 +227,7 @@ def test_a_wiki_of_many_ranges_and_shards(tmp_path: Path) -> None:
         if " " not in row["key"]:
             assert row["occurrences"] == words[row["key"]]
     assert digests(run(sentences, entities, tmp_path / "threads", THREADS)) == digests(manifest)
-    by_beam = run(sentences, entities, tmp_path / "beam", ("--shuffle=beam",), rows_per_shard=100)
+    by_beam = run(sentences, entities, tmp_path / "beam", ("--shuffle=beam",), rows_per_shard=50)
     assert digests(by_beam) == digests(many)
 
 

@@ -54,11 +54,11 @@ def test_the_loss_falls(options: dict[str, Any], objective: str, term: str) -> N
 def test_a_resumed_run_repeats_the_other_to_the_bit(
     options: dict[str, Any], more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the middle of an epoch: losses, weights, table and moments."""
+    """In the middle of an epoch, and on into the next: losses, weights, table and moments."""
     if more == {"packed": True}:
         monkeypatch.setattr(cpu, "WIDE", 0)
         more = {}
-    options |= {"epochs": 2, "checkpoint_steps": 3, "eval_steps": 4, "held_out": 16, **more}
+    options |= {"epochs": 2, "max_steps": 28, "checkpoint_steps": 3, "eval_steps": 4, "held_out": 16, **more}
     whole = ready(options | {"output": options["output"] + "/whole"})
     losses: list[float] = []
     step = train.train_step

@@ -74,9 +74,9 @@ def test_several_labels(run: Run, tmp_path: Path) -> None:
 
 
 def test_seeds_table_comparison_and_reports(run: Run, tmp_path: Path) -> None:
-    run(seeds="42,43,44", epochs=4, entities="none", output=tmp_path / "plain")
-    scores_of_run = run(seeds="42,43,44", epochs=4, compare=tmp_path / "plain", detection_rate="0,1")
-    assert list(scores_of_run["seeds"]) == ["42", "43", "44"]
+    run(seeds="42,43", epochs=4, entities="none", output=tmp_path / "plain")
+    scores_of_run = run(seeds="42,43", epochs=4, compare=tmp_path / "plain", detection_rate="0,1")
+    assert list(scores_of_run["seeds"]) == ["42", "43"]
     table = (tmp_path / "out" / "scores.md").read_text().splitlines()
     assert table[0] == "| language | accuracy, % | entities of a document | other accuracy, % | p | seeds |"
     assert [line.split(" | ")[0] for line in table[2:]] == ["| en (train)", "| de", "| ja", "| mean of targets"]
