@@ -16,8 +16,6 @@ import pytest
 from hypothesis import settings
 
 from tests.core_sources import core_sources
-from tests.forked_workers import forked_workers as forked_workers
-from tests.forked_workers import worker_server as worker_server
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.engine.beam_import import import_beam, own_process
 from wikianchor.pipelines.engine.machine import raise_gc_threshold

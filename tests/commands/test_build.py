@@ -229,7 +229,6 @@ def test_rows_of_real_slices_are_what_they_say(tmp_path: Path, data_dir: Path) -
 
 
 @pytest.mark.real
-@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("pages", [(20, 15, 200), pytest.param((0, 60, 200), marks=pytest.mark.nightly)])
 def test_rows_of_larger_slices_are_what_they_say_in_any_running_mode(
     pages: tuple[int, int, int], tmp_path: Path, data_dir: Path

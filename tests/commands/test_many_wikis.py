@@ -44,13 +44,13 @@ def blocks(directory: Path) -> int:
 
 @pytest.mark.slow
 def test_many_wikis_need_few_open_files_and_an_empty_one_is_a_warning(tmp_path: Path) -> None:
-    dumps = write(tmp_path / "dumps", 20, empty=True)
-    said = build(dumps, tmp_path / "limited", 72)
-    assert "no sentence came out of the dump of qaatwiki" in said
-    assert "no pair of qaatwiki came out" in said
+    dumps = write(tmp_path / "dumps", 30, empty=True)
+    said = build(dumps, tmp_path / "limited", 96)
+    assert "no sentence came out of the dump of qabdwiki" in said
+    assert "no pair of qabdwiki came out" in said
     manifest = read_manifest(str(tmp_path / "limited/pairs"))
     assert manifest is not None
-    assert manifest["ledger"]["links"]["qaatwiki"] == {"seen": 0}
+    assert manifest["ledger"]["links"]["qabdwiki"] == {"seen": 0}
     assert manifest["ledger"]["links"]["qaaawiki"]["kept"] > 0
     build_here(dumps, tmp_path / "free")
     assert digests(tmp_path / "limited") == digests(tmp_path / "free")

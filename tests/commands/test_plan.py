@@ -277,7 +277,6 @@ def test_nothing_is_told_to_a_store() -> None:
     assert ProgressReader("gs://bucket/out").read() == (0, Counter())
 
 
-@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("flags", [(), ("--workers=2",)])
 def test_every_stage_tells_all_of_its_work(
     flags: tuple[str, ...], tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch, demo_build: Path

@@ -141,7 +141,7 @@ def quiet_again() -> Iterator[None]:
     log.setLevel(before[2])
 
 
-@pytest.mark.usefixtures("quiet_again", "forked_workers")
+@pytest.mark.usefixtures("quiet_again")
 @pytest.mark.parametrize("workers", [1, 2])
 def test_verbose_shows_beams_log(workers: int, tmp_path: Path, wikianchor: Callable[..., Any]) -> None:
     broken = tmp_path / "broken.xml"

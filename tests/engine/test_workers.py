@@ -92,7 +92,6 @@ def test_memory_where_proc_does_not_tell_it(monkeypatch: pytest.MonkeyPatch) -> 
     assert machine.private_memory(ended.pid) == 0
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_the_plan_is_for_the_workers_that_are_started(
     tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,7 +112,6 @@ def test_the_plan_is_for_the_workers_that_are_started(
     assert started == [2, 2]
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_a_stage_tells_how_many_it_starts(tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "WORKER_SECONDS", 0.004)
     monkeypatch.setattr(machine, "cores", lambda: 2)
