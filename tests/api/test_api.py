@@ -199,6 +199,7 @@ def test_training_and_evaluation(demo_build: Path, tmp_path: Path) -> None:
 
 
 def test_a_wrong_objective_is_named() -> None:
+    pytest.importorskip("torch", reason="NO TORCH: pip install '.[train,eval]'")
     with pytest.raises(UsageError, match="'eese' is no objective: did you mean ease"):
         wikianchor.train("eese", data="x")
 
