@@ -128,7 +128,7 @@ def model_card(
 
 
 def without_directories(text: str) -> str:
-    """Return a text with the last name alone of each absolute path: where files lie on a machine is nobody's business.
+    """Return a text in which each absolute path is its last name alone, because a card is published.
 
     >>> without_directories('"data": "/home/me/out/pairs,/data/b", "model": "user/model"')
     '"data": "pairs,b", "model": "user/model"'
