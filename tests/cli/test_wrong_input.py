@@ -39,7 +39,7 @@ MODULES = {
     "trainer": "wikianchor.trainer.task",
     "evaluate": "wikianchor.trainer.evaluate.command",
     "entities": "wikianchor.trainer.entity_vectors.initial_vectors",
-    "papers": "wikianchor.trainer.papers.tables",
+    "papers": "wikianchor.trainer.papers.command",
     "detect": "wikianchor.trainer.mboe.detect",
     "score": "wikianchor.score.command",
     "onnx": "wikianchor.trainer.onnx.graph",
@@ -332,6 +332,10 @@ wikianchor report nowhere
   1 nowhere: no finished dataset here (no manifest.json): run its stage to the end
 wikianchor report s3:///a
   1 s3:///a: names no bucket: give s3://BUCKET/PATH
+wikianchor items --dumps=empty --output=new
+  1 --dumps=empty has no pages-articles dump
+wikianchor items --dumps=dumps --output=/proc/new
+  1 /proc/new: cannot be written (No such file or directory): choose another --output
 wikianchor doctor now
   2 unknown argument now: see --help
 wikianchor report out --html=/proc/new.html
@@ -450,6 +454,10 @@ papers tables table1 --evaluation=empty --data=out/pairs --output=new
   1 STS12: no test part in empty: looked for ...; get it from ...
 papers tables table1 --evaluation=empty --output=new
   2 --data is missing
+papers figure2 --evaluation=empty --data=out/pairs --output=new
+  2 --model is missing
+papers negatives --evaluation=empty --data=out/pairs --model=m --output=new --seed=3
+  2 --seed: a comparison has several: use --seeds
 papers tables sdjc --evaluation=empty --data=new --output=new
   2 --model is missing
 detect --mentions=nowhere

@@ -111,8 +111,8 @@ def majority_share(gold: Sequence[int]) -> float:
     return float(np.bincount(np.asarray(gold)).max() / len(gold))
 
 
-def matching_accuracy(first: Vectors, second: Vectors) -> tuple[float, float]:
-    """Return the accuracies of nearest-neighbour search by cosine, from first to second and from second to first.
+def matching_hits(first: Vectors, second: Vectors) -> NDArray[np.bool_]:
+    """Return (2, rows) whether the nearest neighbour of each row is its translation, to the second and to the first.
 
     Among equal cosines the first row is the nearest neighbour.
 
@@ -120,8 +120,13 @@ def matching_accuracy(first: Vectors, second: Vectors) -> tuple[float, float]:
         first, second: (rows, dim), translations row by row.
     """
     similarity = unit(first) @ unit(second).T
-    gold = np.arange(len(first))
-    return float(np.mean(similarity.argmax(1) == gold)), float(np.mean(similarity.argmax(0) == gold))
+    return np.stack([similarity.argmax(axis) for axis in (1, 0)]) == np.arange(len(first))
+
+
+def matching_accuracy(first: Vectors, second: Vectors) -> tuple[float, float]:
+    """Return the accuracies of nearest-neighbour search by cosine, as `matching_hits` finds them."""
+    to_second, to_first = matching_hits(first, second).mean(axis=1)
+    return float(to_second), float(to_first)
 
 
 def alignment(first: Vectors, second: Vectors) -> float:

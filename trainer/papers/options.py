@@ -1,7 +1,9 @@
-"""`wikianchor papers tables NAME`: a table of a paper, for any models and sets.
+"""`wikianchor papers`: the papers' tables, figure 2 of EASE, and what hard negatives add, for any models and sets.
 
     wikianchor papers tables table2 --data=out/pairs --dev=eval --evaluation=eval --output=out/tables
     wikianchor papers tables sdjc --data=out/clinic --model=DIR --evaluation=eval --output=out/tables
+    wikianchor papers figure2 --dumps=dumps --model=DIR --evaluation=eval --output=out/figure2
+    wikianchor papers negatives --data=out/pairs --model=DIR --evaluation=eval --output=out/negatives
 
 What the command prints is written to OUTPUT/NAME.md too.
 """
@@ -16,7 +18,7 @@ from typing import Any
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import add_options, option, program, read_options
 from wikianchor.trainer.config import CONFIGS
-from wikianchor.trainer.papers.rows import TABLES
+from wikianchor.trainer.papers.rows import COMPARISONS, TABLES
 
 VARIANTS = ("paper", "released")
 TABLE_HELP = """\
@@ -29,14 +31,37 @@ Every option of `wikianchor train {objective}` may be given, and holds for all r
 SDJC_HELP = (
     "\n--data is a directory with corpus/ and negatives/, as `wikianchor corpus` and `wikianchor negatives` make.\n"
 )
+ARMS_HELP = """\
+{title}.
+
+Arms: {arms}. Each is trained once for each seed, scored, and removed; scores are kept in OUTPUT/scores, so the same
+command goes on where it was stopped. Entities begin with the vectors of their labels unless --entity_vectors names
+others. Every option of `wikianchor train ease` may be given, and holds for all arms.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableOptions:
-    """Options of a table, beside those of the training."""
+class SeedOptions:
+    """Options of everything that is trained with several seeds and scored."""
 
     evaluation: str = option(metavar="DIR", help="directory with evaluation sets somewhere under it")
     seeds: tuple[int, ...] = option((42, 43, 44), help="seeds with commas, one training for each")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmOptions(SeedOptions):
+    """Options of a comparison, beside those of the training."""
+
+    dumps: str = option(
+        "", metavar="PATHS", help="instead of `data`: dumps to build pairs from; without Wikidata's, items are guessed"
+    )
+    seeds: tuple[int, ...] = (42, 43, 44, 45, 46)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(SeedOptions):
+    """Options of a table, beside those of the training."""
+
     variant: str = option("paper", choices=VARIANTS, help="whose settings of EASE, where they differ")
     published: bool = option(
         default=False, help="score the published models as well that the paper compares with: table1"
@@ -60,18 +85,28 @@ def papers_parser(argv: Sequence[str]) -> FlagParser:
         if name in argv:
             add_options(parser_of_table.add_argument_group("the table"), TableOptions)
             add_options(parser_of_table, CONFIGS[table.objective])
+    for name, comparison in COMPARISONS.items():
+        about = ARMS_HELP.format(title=comparison.title, arms=", ".join(arm.name for arm in comparison.arms))
+        parser_of_arms = kinds.add_parser(name, help=comparison.title, description=about)
+        if name in argv:
+            add_options(parser_of_arms.add_argument_group("the comparison"), ArmOptions)
+            add_options(parser_of_arms, CONFIGS["ease"])
     return parser
 
 
-def parse(argv: Sequence[str]) -> tuple[str, TableOptions, dict[str, Any]]:
-    """Return the name of a table, its options, and those of its trainings.
+def parse(argv: Sequence[str]) -> tuple[str, TableOptions | ArmOptions, dict[str, Any]]:
+    """Return the name of a table or comparison, its options, and those of its trainings.
 
     Raises:
         UsageError: an option is wrong, missing, or has no meaning here.
     """
     given = vars(papers_parser(argv).parse_args(argv))
-    options = read_options(TableOptions, argparse.Namespace(**given))
-    name = given["command"]
+    name = given.get("command") or given["kind"]
+    space = argparse.Namespace(**given)
+    options = read_options(ArmOptions, space) if name in COMPARISONS else read_options(TableOptions, space)
     flags = {key: value for key, value in given.items() if key not in ("kind", "command", *vars(options))}
-    TABLES[name].check(flags)
+    if isinstance(options, ArmOptions):
+        COMPARISONS[name].check({**flags, "data": options.dumps or flags.get("data")})
+    else:
+        TABLES[name].check(flags)
     return name, options, flags

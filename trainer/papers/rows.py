@@ -1,9 +1,9 @@
-"""The tables of `tables.toml` as dataclasses, read without torch."""
+"""The tables of `tables.toml` and the comparisons of `arms.toml` as dataclasses, read without torch."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,17 +45,8 @@ class Row:
         lacks_vectors = self.objective == "ease" and not flags.get("entity_vectors")
         return f"{self.name}, {WITHOUT_VECTORS}" if lacks_vectors else self.name
 
-    def missing(self, flags: Mapping[str, Any], wikis: Collection[str]) -> str:
-        """Return why the row cannot be trained, "" if it can.
-
-        Args:
-            flags: options that the user gives, --general and --nli among them.
-            wikis: those that the pairs come from; none for tables without pairs.
-        """
-        quota = str(self.options.get("quota", ""))
-        absent = sorted({part.partition("=")[0] for part in quota.split(",") if "=" in part} - set(wikis))
-        if absent:
-            return f"{flags['data']} has no pairs of {', '.join(absent)}, but of {', '.join(wikis)}"
+    def missing(self, flags: Mapping[str, Any]) -> str:
+        """Return why the row cannot be trained with the user's options, "" if it can."""
         if self.options.get("entity_vectors") == "" and not flags.get("entity_vectors"):
             return "the same as with them, since there are no --entity_vectors"
         needed = [name for name in self.data if name in ("general", "nli") and not flags.get(name)]
@@ -131,3 +122,44 @@ def _rows(table: Mapping[str, Any], backbones: Mapping[str, Mapping[str, str]]) 
 
 
 TABLES = read_tables()
+
+
+@dataclass(frozen=True)
+class Arm:
+    """An arm; `arms.toml` says what its keys are."""
+
+    name: str
+    objective: str = ""
+    variant: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison; `arms.toml` says what its keys are."""
+
+    title: str
+    tasks: str
+    arms: Sequence[Arm]
+    held_out: bool = False
+    by_language: bool = False
+
+    def check(self, flags: Mapping[str, Any]) -> None:
+        """Raise UsageError for options of the training that are missing, or have no meaning in a comparison."""
+        if "seed" in flags:
+            raise UsageError("--seed: a comparison has several: use --seeds")
+        for name in ("data", "model", "output"):
+            if not flags.get(name):
+                raise UsageError(f"--{name} is missing")
+
+
+def read_comparisons() -> dict[str, Comparison]:
+    """Return the comparisons of `arms.toml` by name."""
+    comparisons = read_toml(Path(__file__).with_name("arms.toml"))
+    return {
+        name: Comparison(**{**about, "arms": [Arm(**arm) for arm in about["arms"]]})
+        for name, about in comparisons.items()
+    }
+
+
+COMPARISONS = read_comparisons()

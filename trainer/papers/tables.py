@@ -1,4 +1,4 @@
-"""`wikianchor papers tables NAME`: train and score the rows of a table, and write it as Markdown."""
+"""`wikianchor papers tables NAME`: train and score the rows of a table."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from typing import Any
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.markdown import markdown_table
 from wikianchor.io.parsing import malformed
-from wikianchor.io.storage import read_bytes, reading, write_text
+from wikianchor.io.storage import read_bytes, reading
 from wikianchor.trainer import task
 from wikianchor.trainer.card import versions
-from wikianchor.trainer.command import run_command
 from wikianchor.trainer.config import Config, make
-from wikianchor.trainer.data.shards import open_pairs, read_texts, read_wikis
+from wikianchor.trainer.data.shards import open_pairs, read_texts
 from wikianchor.trainer.data.texts import open_texts, read_rows
 from wikianchor.trainer.distributed import choose_device
 from wikianchor.trainer.evaluate.command import LoadedSets, evaluate, load_tasks
@@ -27,8 +26,8 @@ from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.report import Result, markdown, model_facts
 from wikianchor.trainer.loop.checkpoint import FREE
 from wikianchor.trainer.models.encoder import Encoder
-from wikianchor.trainer.papers.options import TableOptions, parse
-from wikianchor.trainer.papers.rows import TABLES, WITHOUT_VECTORS, Row, Table
+from wikianchor.trainer.papers.options import TableOptions
+from wikianchor.trainer.papers.rows import WITHOUT_VECTORS, Row, Table
 from wikianchor.trainer.presets import PRESETS
 
 # Options that a trained model does not depend on. The run itself chooses the precision.
@@ -120,9 +119,8 @@ class TableRun:
         """Return the rows that can be trained or scored, and a line for each other row."""
         shown = self.table.models(self.chosen.backbones)
         listed = [row for row in self.table.named(self.chosen.rows) if row.backbone in shown]
-        wikis = read_wikis(open_pairs(str(self.flags["data"]))) if self.is_ease else ()
         given = {**self.flags, **vars(self.chosen)}
-        missing = {row.name: row.missing(given, wikis) for row in listed}
+        missing = {row.name: row.missing(given) for row in listed}
         rows = [row for row in listed if not missing[row.name] and (self.chosen.published or not row.checkpoint)]
         notes = [f"{name}: {reason}" for name, reason in missing.items() if reason]
         if notes and self.chosen.rows:
@@ -244,15 +242,3 @@ def over_seeds(name: str, runs: Sequence[Sequence[Result]]) -> list[Result]:
         model = replace(first.model, name=name, revision=revisions)
         merged.append(replace(first, model=model, scores=replace(first.scores, cells=cells)))
     return merged
-
-
-def main(argv: Sequence[str]) -> int:
-    """Print a table and write it to OUTPUT/NAME.md; return the exit status."""
-
-    def work() -> str:
-        name, options, flags = parse(argv)
-        text = TableRun(TABLES[name], flags, options).run()
-        write_text(f"{flags['output']}/{name}.md", text)
-        return text
-
-    return run_command("papers", work)

@@ -8,9 +8,10 @@ import pytest
 from tests.t5 import TEXTS, write_corpus, write_negatives
 from wikianchor.io.errors import UsageError
 from wikianchor.trainer.config import Config
+from wikianchor.trainer.papers.command import main
 from wikianchor.trainer.papers.options import parse
 from wikianchor.trainer.papers.rows import TABLES
-from wikianchor.trainer.papers.tables import TableRun, main
+from wikianchor.trainer.papers.tables import TableRun
 
 WORDS = ["kana", "lona", "mina", "rusi", "tena", "vota"]
 ROWS = TABLES["sdjc"].rows

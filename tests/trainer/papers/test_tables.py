@@ -16,11 +16,10 @@ from wikianchor.trainer.config import make
 from wikianchor.trainer.entity_vectors import initial_vectors
 from wikianchor.trainer.evaluate.registry import choose
 from wikianchor.trainer.evaluate.tasks import mldoc
+from wikianchor.trainer.papers.command import main as run_papers
 from wikianchor.trainer.papers.rows import TABLES
-from wikianchor.trainer.papers.tables import main as run_papers
 
 LABSE = "sentence-transformers/LaBSE"
-LOW_RESOURCE = ("kab", "pam", "kw", "br", "mhr")
 RECIPES = {name: table for name, table in TABLES.items() if name != "sdjc"}
 SMALL = ["--device=cpu", "--max_steps=3", "--softmax_size=8", "--max_length=24", "--eval_steps=0"]
 
@@ -158,7 +157,6 @@ EXPECTED: dict[str, tuple[Callable[[Path], None] | None, str, int]] = {
     "table9-balance": (None, "|  | STS-B | SICK-R | Avg. of 2 |", 0),
     "table10": (None, "|  | STS-B | SICK-R | Avg. of 2 |", 0),
     "table11": (write_bucc, "|  | en-de |", 3),
-    "figure2": (write_tatoeba, "|  | kab | pam | Avg. of 2 |", 1),
 }
 
 
@@ -180,11 +178,14 @@ def test_every_recipe_ends_in_its_table(
         write_set(sets / "more")
     monkeypatch.setattr(mldoc, "BATCH_SIZES", (32,))
     monkeypatch.setattr(mldoc, "LEARNING_RATES", (1e-3,))
-    wikis = ["enwiki", *(f"{code}wiki" for code in LOW_RESOURCE)]
-    rows = [row | {"wiki": wikis[number % len(wikis)]} for number, row in enumerate(pair_rows(140))]
     recipe = RECIPES[name]
     models = ",".join(f"{backbone}={tiny_model}" for backbone in dict.fromkeys(row.backbone for row in recipe.rows))
-    paths = {"data": write_pairs(tmp_path / "pairs", rows), "evaluation": sets, "dev": sets, "output": tmp_path / "o"}
+    paths = {
+        "data": write_pairs(tmp_path / "pairs", pair_rows(140)),
+        "evaluation": sets,
+        "dev": sets,
+        "output": tmp_path / "o",
+    }
     flags = [*SMALL, "--max_steps=1", "--seeds=1", f"--backbones={models}", f"--cache={tmp_path / 'c'}"]
     vectors = tmp_path / "vectors.safetensors"
     assert initial_vectors.main([f"--data={paths['data']}", f"--encode={tiny_model}", f"--output={vectors}"]) == 0
@@ -237,24 +238,6 @@ def test_rows_that_are_not_run_have_the_papers_numbers(
     assert any(line.startswith("| BERT whitening | ") for line in lines)
     glove = "| GloVe embeddings (avg.) | 55.1 | 70.7 | 59.7 | 68.3 | 63.7 | 58.0 | 53.8 | 61.3 |"
     assert lines[lines.index("Not run: the paper's own numbers, table 14") :].count(glove) == 1
-
-
-def test_languages_that_have_no_pairs_are_left_out(
-    flags: list[str], sets: Path, tiny_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_tatoeba(sets / "more")
-    some = [row | {"wiki": ("enwiki", "brwiki")[number % 2]} for number, row in enumerate(pair_rows(140))]
-    flags += [f"--backbones=labse={tiny_model}", "--seeds=1", f"--data={write_pairs(tmp_path / 'some', some)}"]
-    assert main(["figure2", *flags]) == 0
-    shown = capsys.readouterr()
-    assert shown.err.count("step 3/3 | loss") == 1
-    assert "| EASE-LaBSE (en + br), w/o Wikipedia2Vec | " in shown.out
-    assert "- EASE-LaBSE (en + kab): " in shown.out
-    assert "/some has no pairs of kabwiki, but of brwiki, enwiki" in shown.out
-    none = [row | {"wiki": "enwiki"} for row in some]
-    assert main(["figure2", *flags, f"--data={write_pairs(tmp_path / 'none', none)}"]) == 1
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("papers: nothing to train for Figure 2: LaBSE adapted: EASE-LaBSE (en + kab): ")
 
 
 def test_without_its_set_a_recipe_trains_nothing(

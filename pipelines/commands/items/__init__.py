@@ -1,0 +1,1 @@
+"""`wikianchor items`: a stand-in for Wikidata where there is none."""
