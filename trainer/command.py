@@ -16,6 +16,7 @@ DATA = ("numpy", "pyarrow")
 TRAIN = ("torch", "transformers", "safetensors")
 EVAL = (*TRAIN, "sklearn", "scipy")
 ONNX = (*TRAIN, "onnx", "onnxscript", "onnxruntime")
+VECTORS = ("gensim",)
 MTEB = (*TRAIN, "mteb", "sentence_transformers")
 
 
@@ -39,7 +40,7 @@ def check_flags(name: str, parse: Callable[[Sequence[str]], object], argv: Seque
 def need(packages: Sequence[str]) -> None:
     """End the process with a one-line error if packages are not installed; call it before they are imported."""
     if missing := [name for name in packages if find_spec(name) is None]:
-        by_package = {"mteb": "mteb", "onnx": "onnx", "sklearn": "train,eval"}
+        by_package = {"mteb": "mteb", "onnx": "onnx", "gensim": "vectors", "sklearn": "train,eval"}
         extras = next((extra for name, extra in by_package.items() if name in packages), "train")
         raise SystemExit(f"trainer: needs {', '.join(missing)}: pip install 'wikianchor[{extras}]'")
 

@@ -434,8 +434,8 @@ onnx --output=new
   2 the following arguments are required: --model: see --help
 onnx --model=nowhere --output=new
   1 nowhere: ...
-entities --data=out/pairs --output=new.safetensors
-  2 give either --vectors or --encode
+entities --data=out/pairs --output=new.safetensors --vectors=vectors.txt --encode=m
+  2 give --vectors, --encode, or neither: then vectors are trained on the pairs
 entities --data=out/pairs --output=new.safetensors --vectors=vectors.txt --title=out/entities
   2 unknown flag --title=out/entities: did you mean --titles?
 entities --data=out/pairs --output=new.safetensors --vectors=vectors.txt --titles=out/entities --titles_wiki=xxwiki

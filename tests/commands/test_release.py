@@ -36,6 +36,8 @@ wikis = ["de", "en", "ja"]
 min_links = 2
 workers = 1
 
+[vectors]
+
 [train.ease]
 new = "tiny"
 held_out = 32
@@ -91,7 +93,7 @@ def test_from_dumps_to_a_published_model(
     """All steps but the download; in this process, where torch is loaded already."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     release(options(recipe, tmp_path), main)
-    assert "1/4 build: wikianchor build --config=" in capsys.readouterr().out
+    assert "1/5 build: wikianchor build --config=" in capsys.readouterr().out
     published = tmp_path / "published"
     card = (published / "README.md").read_text("utf-8")
     head = yaml.safe_load(card.split("---")[1])
@@ -103,10 +105,11 @@ def test_from_dumps_to_a_published_model(
     assert (published / "model.safetensors").exists()
     trained = json.loads((published / "run.json").read_text())
     assert trained["state"]["step"] == 3
+    assert trained["config"]["entity_vectors"].endswith("/vectors.safetensors")
 
     # The same command finds everything there.
     written = {path: path.stat().st_mtime_ns for path in published.rglob("*.safetensors")}
-    release(options(recipe, tmp_path, steps=("build", "train", "publish")), main)
+    release(options(recipe, tmp_path, steps=("build", "vectors", "train", "publish")), main)
     assert {path: path.stat().st_mtime_ns for path in published.rglob("*.safetensors")} == written
 
 
@@ -120,7 +123,7 @@ def test_a_step_that_fails(recipe: Path, tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="the step train failed with exit status 3, see above"):
         release(options(recipe, tmp_path, dumps=""), call)
-    assert called == ["download", "build", "train"]
+    assert called == ["download", "build", "vectors", "train"]
 
 
 @needs_torch

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 from numpy.typing import NDArray
+from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from wikianchor.io.markdown import markdown_table
-from wikianchor.io.storage import is_local, put_file, writing
-from wikianchor.trainer.command import run_command
+from wikianchor.io.storage import is_local, put_file, reading, writing
+from wikianchor.trainer.command import VECTORS, need, run_command
 from wikianchor.trainer.data.named_vectors import fill, given_titles, rows_by_name
 from wikianchor.trainer.data.shards import open_pairs, read_entities
 from wikianchor.trainer.distributed import choose_device
 from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions, parse
+from wikianchor.trainer.entity_vectors.skip_gram import train_vectors
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.gpu import default_precision
 from wikianchor.trainer.models.vector_files import BrokenLines, NamedVector, read_named_vectors
@@ -55,10 +57,19 @@ def make(options: EntityVectorsOptions) -> str:
     Raises:
         InputError: an input cannot be read, or the output cannot be written.
     """
-    entities = read_entities(open_pairs(options.data))
+    pairs = open_pairs(options.data)
+    entities = read_entities(pairs)
+    trained = {} if options.encode or options.vectors else {"trained_on": pairs.fingerprint}
+    if trained and trained == _metadata(options.output):
+        return f"{options.output}: up to date, skipped"
     broken = BrokenLines()
+    named: Iterable[NamedVector]
+    titles = None
     if options.encode:
-        named, titles = encode_labels(entities, options.encode, choose_device(options.device)), None
+        named = encode_labels(entities, options.encode, choose_device(options.device))
+    elif not options.vectors:
+        need(VECTORS)
+        named = train_vectors(pairs, entities["qid"].to_numpy())
     else:
         named = read_named_vectors(options.vectors, broken)
         titles = given_titles(options)
@@ -69,10 +80,18 @@ def make(options: EntityVectorsOptions) -> str:
     qids = entities["qid"].to_numpy()
     with tempfile.TemporaryDirectory() as scratch, writing(options.output):
         local = f"{options.output}.unfinished" if is_local(options.output) else os.path.join(scratch, "vectors")
-        save_file({"vectors": vectors, "known": known, "qids": qids}, local)
+        save_file({"vectors": vectors, "known": known, "qids": qids}, local, trained)
         put_file(local, options.output)
     note = f"\n\nLines that are no vector: {broken.lines:,}" if broken.lines else ""
     return f"{coverage(entities, known)}{note}"
+
+
+def _metadata(path: str) -> Mapping[str, str]:
+    """Return what a local file of vectors says of its origin, {} where there is none."""
+    if not os.path.exists(path):
+        return {}
+    with reading(path), safe_open(path, "numpy") as file:
+        return dict(file.metadata() or {})
 
 
 def main(argv: Sequence[str]) -> int:

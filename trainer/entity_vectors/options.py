@@ -3,9 +3,11 @@
     wikianchor vectors --data=out/pairs --vectors=enwiki.txt.bz2 --titles=out/entities --titles_wiki=enwiki \\
         --output=entity_init.safetensors
     wikianchor vectors --data=out/pairs --encode=MODEL --output=entity_init.safetensors
+    wikianchor vectors --data=out/pairs --output=entity_init.safetensors
 
 Vectors go by the title of a page, so `--titles`, the dataset `entities` of `wikianchor entities`, says which item a
 title is; without it the label of the item is taken for its title. `--encode` makes vectors out of labels, with a model.
+Without either, vectors of 768 dimensions are trained on the words and entities of the pairs, by skip-gram on one core.
 What is written is `vectors` (entities, dim), `known` and `qids`; training draws what is not known at random.
 
 Files of entity vectors by name: what wikipedia2vec, word2vec tools and NumPy write, read without running anything.
@@ -57,8 +59,8 @@ class EntityVectorsOptions(Titles, Device, Output):
         Raises:
             UsageError: they do not.
         """
-        if bool(self.vectors) == bool(self.encode):
-            raise UsageError("give either --vectors or --encode")
+        if self.vectors and self.encode:
+            raise UsageError("give --vectors, --encode, or neither: then vectors are trained on the pairs")
         return self
 
 

@@ -98,12 +98,15 @@ def plan(config: ReleaseOptions, recipe: dict[str, Any]) -> list[Step]:
         raise UsageError(f"{config.recipe}: needs one table [train.ease] or [train.simcse], has {len(objectives)}")
     (objective,) = objectives
     options, output = trained[objective], config.output
+    vectors = f"{output}/vectors.safetensors"
     with_dev = config.evaluation and not any(name in options for name in DEV_OPTIONS)
     paths = {
         "download": ["download", f"--output={dumps}"],
         "build": ["build", f"--dumps={dumps}", f"--output={output}/data"],
+        "vectors": ["vectors", f"--data={output}/data/pairs", f"--output={vectors}"],
         "train": [
             *("train", objective, f"--data={output}/data/pairs", f"--output={output}/model"),
+            *([f"--entity_vectors={vectors}"] if "vectors" in recipe else []),
             *([f"--dev={config.evaluation}"] if with_dev else []),
         ],
         "evaluate": [
@@ -140,12 +143,13 @@ def _steps(config: ReleaseOptions, recipe: dict[str, Any], paths: dict[str, list
     Raises:
         UsageError: a table is missing.
     """
-    wanted = [name for name in paths if name in config.steps and not (name == "download" and config.dumps)]
+    left_out = {"download": bool(config.dumps), "vectors": "vectors" not in recipe}
+    wanted = [name for name in paths if name in config.steps and not left_out.get(name)]
     steps = []
     for name in wanted:
         command = paths[name]
         words = 2 if name == "train" else 1
-        has_table = name in recipe
+        has_table = name in recipe and name != "vectors"
         if not has_table and name in ("download", "evaluate"):
             raise UsageError(f"{config.recipe}: has no table [{name}], and no --steps that leave it out")
         flags = [f"--config={config.recipe}"] if has_table else []

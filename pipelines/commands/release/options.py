@@ -14,10 +14,11 @@ DESCRIPTION = """\
 Make and publish a model by one command: download the dumps, build the pairs, train, evaluate, and publish the model
 with its scores in the card. Each step is a command of wikianchor, with the options of its table in the recipe; the last
 one, `wikianchor publish`, sends a dataset or a model that is there. With --dumps, a directory of dumps, nothing is
-downloaded. The same command, given again, continues where it stopped. A recipe with a table [mewsc16] makes and
-publishes MewsC-16 instead: download, mewsc16, publish.
+downloaded. With an empty table [vectors] EASE starts from entity vectors that are trained on the pairs. The same
+command, given again, continues where it stopped. A recipe with a table [mewsc16] makes and publishes MewsC-16 instead:
+download, mewsc16, publish.
 """
-STEPS = ("download", "build", "train", "evaluate", "publish")
+STEPS = ("download", "build", "vectors", "train", "evaluate", "publish")
 # Those of a recipe for MewsC-16 are download, this one, and publish.
 MEWSC16 = "mewsc16"
 
@@ -28,8 +29,8 @@ class ReleaseOptions(DryRun, Target, DumpPaths, Output):
 
     recipe: str = option(
         positional=True,
-        help="TOML file with tables of options: [download], [build], [train.ease], [evaluate], [publish]; or "
-        "[download], [mewsc16], [publish]",
+        help="TOML file with tables of options: [download], [build], [vectors], [train.ease], [evaluate], "
+        "[publish]; or [download], [mewsc16], [publish]",
     )
     target: str = ""
     # A directory of dumps that are there, in place of the download.

@@ -9,8 +9,11 @@ import torch
 from safetensors.numpy import load_file, save_file
 
 from tests.trainer.loop.test_train import ready
+from tests.trainer.pairs import pair_rows, write_pairs
 from wikianchor.io.errors import InputError
+from wikianchor.trainer.data.shards import open_pairs
 from wikianchor.trainer.entity_vectors.initial_vectors import main
+from wikianchor.trainer.entity_vectors.skip_gram import Sequences
 from wikianchor.trainer.loop.row_adam import RowAdam
 from wikianchor.trainer.models.entities import EntityTable, random_vectors, read_vectors
 from wikianchor.trainer.models.vector_files import BrokenLines, read_named_vectors
@@ -163,3 +166,35 @@ def test_vectors_that_do_not_fit(tmp_path: Path) -> None:
     Path(path).write_bytes(b"no")
     with pytest.raises(InputError, match="not a file of"):
         read_vectors(path, 3, 4, qids, 1)
+
+
+def test_vectors_are_trained_where_none_are_given(pairs_dir: Path, tmp_path: Path) -> None:
+    pytest.importorskip("gensim")
+    outputs = [tmp_path / f"{number}.safetensors" for number in (1, 2)]
+    for output in outputs:
+        assert main([f"--data={pairs_dir}", f"--output={output}"]) == 0
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+    # The same rows are not trained on twice.
+    written = outputs[0].stat().st_mtime_ns
+    assert main([f"--data={pairs_dir}", f"--output={outputs[0]}"]) == 0
+    assert outputs[0].stat().st_mtime_ns == written
+    vectors = load_file(outputs[0])
+    assert vectors["vectors"].shape == (24, 768)
+    assert vectors["known"].all()
+    # Sentences of an entity have the words of its topic, which is its number modulo 6.
+    units = vectors["vectors"] / np.linalg.norm(vectors["vectors"], axis=1, keepdims=True)
+    cosines = units @ units.T
+    np.fill_diagonal(cosines, -1)
+    assert np.mean(cosines.argmax(axis=1) % 6 == np.arange(24) % 6) > 0.9
+
+
+def test_sequences_of_words_and_entities(tmp_path: Path) -> None:
+    row = pair_rows(1)[0]
+    rows = [
+        row | {"text": "Über Berlin 3 東京", "mention_start": 5, "entity_id": 7, "page_id": 1},
+        row | {"text": "a b", "mention_start": 0, "entity_id": 8, "page_id": 1},
+        row | {"text": "c", "mention_start": 0, "entity_id": 9, "page_id": 1, "wiki": "frwiki"},
+    ]
+    pairs = open_pairs(str(write_pairs(tmp_path / "pairs", rows)))
+    expected = [["über", "\x007", "berlin", "3", "東", "京"], ["\x008", "a", "b"], ["\x009", "c"], ["\x007", "\x008"]]
+    assert [*Sequences(pairs)] == expected
