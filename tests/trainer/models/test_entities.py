@@ -12,6 +12,7 @@ from tests.trainer.loop.test_train import ready
 from tests.trainer.pairs import pair_rows, write_pairs
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.data.shards import open_pairs
+from wikianchor.trainer.entity_vectors import skip_gram
 from wikianchor.trainer.entity_vectors.initial_vectors import main
 from wikianchor.trainer.entity_vectors.skip_gram import Sequences
 from wikianchor.trainer.loop.row_adam import RowAdam
@@ -198,3 +199,14 @@ def test_sequences_of_words_and_entities(tmp_path: Path) -> None:
     pairs = open_pairs(str(write_pairs(tmp_path / "pairs", rows)))
     expected = [["über", "\x007", "berlin", "3", "東", "京"], ["\x008", "a", "b"], ["\x009", "c"], ["\x007", "\x008"]]
     assert [*Sequences(pairs)] == expected
+
+
+def test_of_many_rows_a_sample_is_read(pairs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = open_pairs(str(pairs_dir))
+    every = [" ".join(tokens) for tokens in Sequences(pairs)]
+    monkeypatch.setattr(skip_gram, "VISITS", 200)
+    # The ids of these sentences are numbers up to 400.
+    monkeypatch.setattr(skip_gram, "_HASHES", 400)
+    sample = [" ".join(tokens) for tokens in Sequences(pairs)]
+    assert len(every) * 0.2 < len(sample) < len(every) * 0.9
+    assert [*Sequences(pairs)] == [*Sequences(pairs)]
