@@ -14,8 +14,10 @@ from wikianchor.pipelines.arrays.tables import changes, find, open_tables, save_
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.pairs.named_entities import EntityNames, NameSearch, name_keys
+from wikianchor.pipelines.pairs.page_fragments import PageFragments
 from wikianchor.pipelines.pairs.words import WordFinder
 from wikianchor.pipelines.text.writing import holds_no_spaces
+from wikianchor.pipelines.titles.row_groups import row_groups
 from wikianchor.pipelines.titles.steps import IndexBuilt
 from wikianchor.pipelines.titles.title_index import FINE, Ints, TitleIndex
 
@@ -73,7 +75,7 @@ class NameSources(NamedTuple):
     Attributes:
         wiki: database name.
         language: its language.
-        titles: directory of the dataset with its `titles`, for redirects.
+        titles: directory of the dataset with its `titles`, for redirects, and its `fragments`.
         entities: directory of the dataset with `sitelinks`.
         mentions: shards of the config `candidates` of `mentions`.
     """
@@ -86,16 +88,18 @@ class NameSources(NamedTuple):
 
 
 class NamesBuilt(NamedTuple):
-    """The names of entities in a wiki, on disk: the arrays of `EntityNames`."""
+    """The names of entities in a wiki, on disk: the arrays of `EntityNames`, and the row groups of its fragments."""
 
     wiki: str
     path: WorkPath
     unspaced: bool
+    directory: str
 
     def open(self) -> NameSearch:
         """Return what searches pages for the names."""
         tables = open_tables(self.path)
-        return NameSearch(EntityNames(tables["starts"], tables["keys"]), WordFinder(self.unspaced))
+        fragments = PageFragments(shards_of(self.directory, "fragments"), tables["groups"])
+        return NameSearch(EntityNames(tables["starts"], tables["keys"]), WordFinder(self.unspaced), fragments)
 
 
 def build_names(
@@ -125,8 +129,10 @@ def build_names(
     names = names[np.lexsort((names["last"], names["first"], names["entity"]))]
     names = names[changes(names["entity"], names["first"], names["last"])]
     starts = np.searchsorted(names["entity"], np.arange(len(qids) + 1))
-    tables = {"starts": starts, "keys": np.stack([names["first"], names["last"]], axis=1)}
-    return NamesBuilt(sources.wiki, save_tables(work.scratch, f"names-{sources.wiki}", tables), unspaced)
+    groups = row_groups(shards_of(sources.titles, "fragments"))
+    tables = {"starts": starts, "keys": np.stack([names["first"], names["last"]], axis=1), "groups": groups}
+    path = save_tables(work.scratch, f"names-{sources.wiki}", tables)
+    return NamesBuilt(sources.wiki, path, unspaced, sources.titles)
 
 
 def _names(sources: NameSources, index: TitleIndex) -> Iterator[tuple[pa.StringArray, Ints]]:

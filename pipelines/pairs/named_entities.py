@@ -1,9 +1,10 @@
 """Which entities a page names: no pair of the page has one as a hard negative (`--named_negatives` keeps them).
 
 The names of an entity are the titles and redirects of its page, its labels, and what `mentions` has. A page names it if
-the words of a name are one after the other in the text of its sentences. For each page there is a bitmap of its words
-and of its pairs of words; of a name the first and the last pair are looked up. So no name is missed, and a few per cent
-of other entities are taken for named, which are drawn again too.
+the words of a name are one after the other in its sentences or fragments, as they are or with another ending: up to two
+letters less, but not the first four, and up to three more if the word has three letters. For each page there are
+bitmaps of the first letters of its words and of its pairs of words; of a name the first and the last pair are looked
+up. So no name is missed, and a few per cent of other entities are taken for named, which are drawn again too.
 """
 
 from __future__ import annotations
@@ -17,19 +18,21 @@ import pyarrow as pa
 
 from wikianchor.pipelines.arrays.hashing import Hashes
 from wikianchor.pipelines.arrays.tables import changes
-from wikianchor.pipelines.pairs.words import Bytes, Flags, WordFinder, Words
+from wikianchor.pipelines.pairs.page_fragments import PageFragments
+from wikianchor.pipelines.pairs.words import SHORT, Bytes, Flags, WordFinder, Words
 from wikianchor.pipelines.titles.title_index import Ints
 
 # Bits of the bitmap of a page for each of its words, at least. Half of them take less time, and find twice as many
 # entities that are not named.
 BITS_PER_WORD = 16
 _FEWEST_BITS = 64
+_SEVEN_BYTES = np.uint64(1 << 48)
 # Bytes of text whose words are found at a time: more do not fit into the cache of a core, fewer take more calls.
 AT_ONCE = 1 << 18
 
 
 def name_keys(names: Sequence[str], finder: WordFinder) -> tuple[Hashes, Flags]:
-    """Return the keys of names, (names, 2), and which have any: a name of one character has none.
+    """Return the keys of names, (names, 2), and which have any: one character of a script without spaces has none.
 
     A page that contains a name has both keys.
     """
@@ -40,16 +43,16 @@ def name_keys(names: Sequence[str], finder: WordFinder) -> tuple[Hashes, Flags]:
     first = np.searchsorted(words.starts, np.cumsum(lengths) - lengths)
     counts = np.diff(np.append(first, len(words.starts)))
     keys = np.zeros((len(names), 2), np.uint64)
-    one, two, more = (np.flatnonzero(mask) for mask in (counts == 1, counts == 2, counts > 2))
-    pairs = words.with_next()
-    keys[one] = words.hashes[first[one], None]
-    keys[two] = pairs[first[two], None]
-    two = two[~words.single[first[two]]]
-    keys[two, 0] = words.hashes[first[two]]
-    keys[more, 0], keys[more, 1] = pairs[first[more]], pairs[first[more] + counts[more] - 2]
-    usable = (counts > 1) | ((counts == 1) & (lengths > 2))
-    usable[one] &= ~words.single[first[one]]
-    return keys, usable
+    alone, pairs = words.stems(), words.with_next(words.stems(SHORT))
+    usable = np.flatnonzero(counts)
+    keys[usable] = alone[first[usable], None]
+    several = np.flatnonzero(counts > 1)
+    keys[several, 1] = pairs[first[several] + counts[several] - 2]
+    several = several[(counts[several] > 2) | words.single[first[several]]]
+    keys[several, 0] = pairs[first[several]]
+    single = counts == 1
+    single[single] = words.single[first[single]]
+    return keys, (counts > 0) & ~single
 
 
 class EntityNames(NamedTuple):
@@ -70,10 +73,11 @@ class NameSearch:
     Args:
         names: the names.
         finder: finds words.
+        fragments: the fragments of the pages; None to search their sentences alone.
     """
 
-    def __init__(self, names: EntityNames, finder: WordFinder) -> None:
-        self._names, self._finder = names, finder
+    def __init__(self, names: EntityNames, finder: WordFinder, fragments: PageFragments | None = None) -> None:
+        self._names, self._finder, self._fragments = names, finder, fragments
         self._marks = np.zeros(0, np.uint8)
 
     def open(self, texts: pa.StringArray, pages: Ints) -> NamedOnPages:
@@ -83,6 +87,11 @@ class NameSearch:
             texts: sentences, those of a page one after the other.
             pages: the page id of each.
         """
+        named = self._open(texts, pages)
+        texts, pages = self._fragments.of_pages(pages) if self._fragments else (texts, pages[:0])
+        return named._replace(fragments=self._open(texts, pages)) if len(pages) else named
+
+    def _open(self, texts: pa.StringArray, pages: Ints) -> NamedOnPages:
         heads = np.flatnonzero(changes(pages))
         bitmaps, shifts, sizes = zip(*self._bitmaps(texts, heads), strict=True)
         order = np.argsort(pages[heads], kind="stable")
@@ -127,10 +136,19 @@ class NameSearch:
         counts = np.diff(first)
         of_word = np.repeat(shifts, counts)
         offsets = np.repeat((np.cumsum(sizes) - sizes).astype(np.uint64), counts)
-        alone = words.hashes >> of_word
-        alone += offsets
-        marks[(alone[~words.single] if words.single.any() else alone).view(np.int64)] = 1
-        pairs = words.with_next()
+        stems, short = words.stems(), words.stems(SHORT)
+        pairs = words.with_next(short)
+        for alone in (stems, short):
+            alone >>= of_word
+            alone += offsets
+        # A name of three letters may have up to three more.
+        longer = words.heads >= _SEVEN_BYTES
+        longer[words.wide] = False
+        np.putmask(short, longer, total)
+        if words.single.any():
+            stems[words.single] = short[words.single] = total
+        marks[stems.view(np.int64)] = 1
+        marks[short.view(np.int64)] = 1
         pairs >>= of_word[:-1]
         pairs += offsets[:-1]
         # The last word of a page has no next one.
@@ -162,6 +180,7 @@ class NamedOnPages(NamedTuple):
         pages: page ids, ascending.
         shifts: by page, the shift that makes a key the number of a bit.
         offsets: by page, its first bit.
+        fragments: what their fragments name; None where there are none.
     """
 
     names: EntityNames
@@ -169,18 +188,22 @@ class NamedOnPages(NamedTuple):
     pages: Ints
     shifts: Hashes
     offsets: Hashes
+    fragments: NamedOnPages | None = None
 
     def contains(self, pages: Ints, entities: Ints) -> Flags:
         """Return for each (page, entity) whether the page names the entity."""
         first = self.names.starts[entities]
-        counts = self.names.starts[entities + 1] - first
+        index = np.minimum(np.searchsorted(self.pages, pages), len(self.pages) - 1)
+        counts = (self.names.starts[entities + 1] - first) * (self.pages[index] == pages)
         row = np.repeat(np.arange(len(pages)), counts)
         name = np.arange(len(row)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
-        page = np.searchsorted(self.pages, pages)[row]
+        page = index[row]
         for key in (0, 1):
             bit = (self.names.keys[name, key] >> self.shifts[page]) + self.offsets[page]
             is_set = self.bits[(bit >> np.uint64(3)).view(np.int64)] >> (bit & np.uint64(7)).astype(np.uint8) & 1 > 0
             row, name, page = row[is_set], name[is_set], page[is_set]
         named = np.zeros(len(pages), np.bool_)
         named[row] = True
+        if self.fragments:
+            named |= self.fragments.contains(pages, entities)
         return named

@@ -13,11 +13,8 @@ from wikianchor.pipelines.arrays.spill import Rows
 from wikianchor.pipelines.dataset.reader import opened_shard
 from wikianchor.pipelines.pairs.entity_table import EntityIds
 from wikianchor.pipelines.pairs.negatives import Excluded
+from wikianchor.pipelines.titles.row_groups import GROUPS_HELD
 from wikianchor.pipelines.titles.title_index import Ints, TitleIndex
-
-# Sentences and titles are both in the order of the dump, so the next pages are nearly always in the current row group
-# or in the one after it.
-GROUPS_HELD = 4
 
 
 class PageLinks:

@@ -1,9 +1,9 @@
 """The words of texts as hashes, by which pages are searched for the names of entities.
 
 A word is a run of letters and digits, or one character of a script without spaces. Letters of ASCII are folded to lower
-case. Of a word the first eight letters count, so that "Rotterdamers" names Rotterdam: eight bytes where they are ASCII,
-else sixteen. All bytes of a text are looked at together, because a search in folded text (`wikianchor.aliases`) takes
-as long as all other steps of `pairs`.
+case. Words are compared by their first letters, so that "Rotterdamers" names Rotterdam, and "Сполученим Штатам" names
+Сполучені Штати. All bytes of a text are looked at together, because a search in folded text (`wikianchor.aliases`)
+takes as long as all other steps of `pairs`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from wikianchor.pipelines.titles.title_index import Ints
 
 Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
+# Letters by which words are compared, and by which words next to each other are. More of them would miss names with
+# another ending: "Індії" names Індія.
+STEM, SHORT = 4, 3
 _WINDOW = 8
 _LOWEST, _HIGHEST = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 _CHARACTER = np.uint64(0xFFFFFF)
@@ -31,17 +34,35 @@ class Words(NamedTuple):
 
     Attributes:
         starts: offset of each, bytes.
-        hashes: a hash of each.
         single: which are one character of a script without spaces.
+        heads: the first eight bytes of each.
+        wide: the index of those with other letters than ASCII.
+        tails: the next eight bytes of these.
     """
 
     starts: Ints
-    hashes: Hashes
     single: Flags
+    heads: Hashes
+    wide: Ints
+    tails: Hashes
 
-    def with_next(self) -> Hashes:
-        """Return a hash of each word and the next one, one less than there are words."""
-        return self.hashes[:-1] * _NEXT + self.hashes[1:]
+    def stems(self, letters: int = STEM) -> Hashes:
+        """Return a hash of the first letters of each word."""
+        hashes = self.heads & np.uint64((1 << 8 * letters) - 1)
+        heads = self.heads[self.wide]
+        ordinals = _ordinals(heads)
+        hashes[self.wide] = _until(heads, ordinals, letters)
+        # Letters of three bytes go on behind the eighth byte, the last one too.
+        before = ordinals >> np.uint64(56)
+        long = np.flatnonzero(before <= letters)
+        tails = self.tails[long]
+        hashes[self.wide[long]] += _until(tails, _ordinals(tails) + before[long] * _LOWEST, letters) * _NEXT
+        hashes *= _STEP
+        return hashes
+
+    def with_next(self, stems: Hashes) -> Hashes:
+        """Return a hash of each word and the next one, given the stems of each; one less than there are words."""
+        return stems[:-1] * _NEXT + stems[1:]
 
 
 class WordFinder:
@@ -73,18 +94,17 @@ class WordFinder:
         np.greater(inside[1:], inside[:-1], out=begins[1:])
         begins[singles] = True
         starts = np.flatnonzero(begins)
-        hashes, whole = _until_zero(windows[starts])
-        longer = np.flatnonzero(whole)
-        longer = longer[hashes[longer] & _HIGHEST > 0]
-        hashes[longer] += _until_zero(windows[starts[longer] + _WINDOW])[0] * _NEXT
+        heads = _until_zero(windows[starts])
+        wide = np.flatnonzero(heads & _HIGHEST > 0)
+        tails = _until_zero(windows[starts[wide] + _WINDOW])
+        tails *= heads[wide] >> np.uint64(56) > 0
         single = np.zeros(len(starts), np.bool_)
         if len(singles):
             folded[:size] = data
             number = np.searchsorted(starts, singles)
             single[number] = True
-            hashes[number] = windows[singles] & _CHARACTER
-        hashes *= _STEP
-        return Words(starts, hashes, single)
+            heads[number] = windows[singles] & _CHARACTER
+        return Words(starts, single, heads, wide, tails)
 
     def _letters(self, data: Bytes) -> tuple[Flags, Ints]:
         """Return which bytes are in words of several characters, and the offsets of characters that are words."""
@@ -129,12 +149,26 @@ def _fold(data: Bytes, inside: Flags, folded: Bytes) -> None:
     np.multiply(folded, inside.view(np.uint8), out=folded)
 
 
-def _until_zero(windows: Hashes) -> tuple[Hashes, Flags]:
-    """Return eight bytes each without those from the first 0 on, and which have no 0."""
+def _until_zero(windows: Hashes) -> Hashes:
+    """Return eight bytes each without those from the first 0 on."""
     zeros = windows - _LOWEST
     zeros &= ~windows
     zeros &= _HIGHEST
     below = zeros & (~zeros + np.uint64(1))
     below -= np.uint64(1)
     below &= windows
-    return below, zeros == 0
+    return below
+
+
+def _ordinals(windows: Hashes) -> Hashes:
+    """Return for each byte of eight the number of letters that begin up to it, in bytes."""
+    return (~(windows & ~(windows << np.uint64(1))) >> np.uint64(7) & _LOWEST) * _LOWEST
+
+
+def _until(windows: Hashes, ordinals: Hashes, letters: int) -> Hashes:
+    """Return eight bytes each without those of letters after the first `letters`."""
+    beyond = ordinals + _LOWEST * np.uint64(0x7F - letters)
+    beyond &= _HIGHEST
+    beyond >>= np.uint64(7)
+    beyond *= np.uint64(0xFF)
+    return windows & ~beyond

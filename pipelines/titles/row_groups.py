@@ -1,4 +1,4 @@
-"""Find the range of page ids in each row group of `titles`."""
+"""Find the range of page ids in each row group of a config, such as `titles`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from wikianchor.pipelines.dataset.reader import opened_shard
 
 # Index of the shard, number of the row group in it, lowest and highest page id.
 GROUP = np.dtype([(name, np.int64) for name in ("shard", "number", "first", "last")])
+# Row groups that a reader of pages keeps. All configs are in the order of the dump, so the next pages are nearly always
+# in the current row group or in the one after it.
+GROUPS_HELD = 4
 
 
 def row_groups(shards: Sequence[str]) -> Rows:
-    """Return the row groups of shards of `titles`, as rows of GROUP.
+    """Return the row groups of shards, as rows of GROUP.
 
     Page ids are from Parquet's statistics; without statistics, the column is read.
     """

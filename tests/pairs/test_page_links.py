@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from tests.stand_in import Item, Page, title_rows, write_entities
 from wikianchor.pipelines.arrays.tables import save_tables
-from wikianchor.pipelines.pairs import page_links
 from wikianchor.pipelines.pairs.entity_table import EntityIds
 from wikianchor.pipelines.pairs.page_links import PageLinks
-from wikianchor.pipelines.titles.row_groups import row_groups
+from wikianchor.pipelines.titles.row_groups import GROUPS_HELD, row_groups
 from wikianchor.pipelines.titles.title_build import build_title_index
 from wikianchor.pipelines.titles.title_index import TitleIndex
 from wikianchor.schemas import titles as schema
@@ -134,7 +133,7 @@ def test_each_row_group_is_read_once_when_pages_come_in_order(tmp_path: Path, mo
     for first in range(1, 61, 3):
         links.of_pages(np.arange(first, first + 3))
     assert read == [*range(6), *range(6)]
-    assert len(links._held) <= page_links.GROUPS_HELD
+    assert len(links._held) <= GROUPS_HELD
 
 
 def _counting(read: list[int]):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from wikianchor.pipelines.arrays.sample_rows import sample
@@ -19,6 +20,8 @@ from wikianchor.pipelines.text.writing import holds_no_spaces
 
 # Entities that bitmaps may leave out of those that a row can take.
 SLACK = 8
+# Letters of a word by which `pairs` compares names at least.
+LETTERS = 3
 
 
 def need_pages(dataset: Dataset) -> bool:
@@ -98,10 +101,11 @@ def _problems(
                 members[type_qid].append(item["qid"])
     names = _names({qid for of_type in members.values() for qid in of_type}, titles, sentences, entities)
     pages = _pages({row["page_id"] for row in rows}, sentences)
-    # What a name is made of: all of it stands on a page that names the entity.
+    # What a name is made of: a page that names the entity has the first letters of each.
     parts = re.compile(r"\w" if holds_no_spaces(sentences.options["language"]) else r"\w+")
     words = {
-        qid: {part for name in of_item for part in parts.findall(name.casefold())} for qid, of_item in names.items()
+        qid: [[part[:LETTERS] for part in parts.findall(name.casefold())] for name in of_item]
+        for qid, of_item in names.items()
     }
     for row in rows:
         page = pages[row["page_id"]]
@@ -111,7 +115,7 @@ def _problems(
             if qid != row["entity_qid"]
             and titles[qid] != row["title"]
             and page.links.isdisjoint(names[qid])
-            and not any(word in page.text for word in words[qid])
+            and not any(all(word in page.text for word in of_name) for of_name in words[qid])
         ]
         if len(allowed) >= len(row["hard_negative_qids"]) + SLACK:
             without = ", ".join(f"Q{qid}" for qid in row["hard_negative_qids"] if qid not in titles)
@@ -137,7 +141,7 @@ def _names(qids: set[int], titles: Mapping[int, str], sentences: Dataset, entiti
 def _pages(page_ids: set[int], sentences: Dataset) -> Mapping[int, _Page]:
     """Return pages by number."""
     texts: dict[int, list[str]] = defaultdict(list)
-    for batch in sentences.batches("sentences", ["page_id", "text"]):
+    for batch in chain(*(sentences.batches(config, ["page_id", "text"]) for config in ("sentences", "fragments"))):
         for page, text in zip(batch["page_id"].to_pylist(), batch["text"].to_pylist(), strict=True):
             if page in page_ids:
                 texts[page].append(text.casefold())
