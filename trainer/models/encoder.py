@@ -168,10 +168,11 @@ class Encoder(nn.Module):
         """Set the mode, and the attention that is fastest in it: with dropout another one than without."""
         if mode and self.device.type == "cpu":
             self.backbone.set_attn_implementation(cpu.training_attention(self.backbone))
-        elif mode and self._attention == "sdpa":
-            self.backbone.set_attn_implementation(gpu.ATTENTION)
+        elif mode:
+            gpu.set_training_attention(self.backbone, self._attention)
         else:
             self.backbone.set_attn_implementation(self._attention)
+            self.backbone.config._attn_implementation = self._attention
         super().train(mode)
         return self
 

@@ -1,7 +1,7 @@
 """Attention for training on a GPU, torch's SDPA with a mask in every batch; and precisions of inference.
 
-transformers leaves the mask out of batches without padding. To test for padding it synchronises with the GPU in each
-step, and the GPU then waits for the next kernel launches.
+transformers leaves the mask out of batches without padding, and of decoders' where only causality hides something. To
+test for padding it synchronises with the GPU in each step, and the GPU then waits for the next kernel launches.
 """
 
 from __future__ import annotations
@@ -12,16 +12,37 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import AttentionInterface, AttentionMaskInterface
+from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
-from transformers.masking_utils import sdpa_mask
+from transformers.masking_utils import eager_mask, sdpa_mask
 
 ATTENTION = "wikianchor-gpu"
+# For architectures with attention of their own, such as MPNet: their mask alone is ours.
+OWN_ATTENTION = "wikianchor-gpu-own"
+_NO_TEST = {"allow_is_bidirectional_skip": False, "allow_is_causal_skip": False}
 
 
 def mask(**arguments: Any) -> Tensor | None:
     """Return the mask of `sdpa`; the arguments are those of mask functions in transformers."""
-    return sdpa_mask(**{**arguments, "allow_is_bidirectional_skip": False})
+    return sdpa_mask(**{**arguments, **_NO_TEST})
+
+
+def own_mask(**arguments: Any) -> Tensor:
+    """Return the mask of `eager`; arguments as for `mask`."""
+    return eager_mask(**{**arguments, **_NO_TEST})
+
+
+def set_training_attention(backbone: PreTrainedModel, attention: str) -> None:
+    """Let a backbone train on a GPU without a synchronisation in each step.
+
+    Args:
+        backbone: the model.
+        attention: the implementation that it was loaded with.
+    """
+    if attention == "sdpa":
+        backbone.set_attn_implementation(ATTENTION)
+    elif attention == "eager" and not backbone._supports_attention_backend:
+        backbone.config._attn_implementation = OWN_ATTENTION
 
 
 def training_precision(device: torch.device) -> str:
@@ -60,3 +81,4 @@ def matrix_precision(name: str, device: torch.device) -> Iterator[None]:
 
 AttentionInterface.register(ATTENTION, sdpa_attention_forward)
 AttentionMaskInterface.register(ATTENTION, mask)
+AttentionMaskInterface.register(OWN_ATTENTION, own_mask)

@@ -15,6 +15,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.trainer.loop.test_train import ready
+from tests.trainer.models.test_published import FAMILIES, OTHERS, backbone
 from wikianchor.trainer import distributed, task
 from wikianchor.trainer.config import make
 from wikianchor.trainer.data import feed
@@ -58,6 +59,27 @@ def test_a_step_waits_for_no_number(
         assert {(value.device, value.dtype) for value in losses.values()} == {(META, torch.float32)}
     with pytest.raises(RuntimeError):
         meter.check()
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, *OTHERS])
+def test_no_architecture_waits_for_a_number(family: str, tmp_path: Path) -> None:
+    """Nor does its mask change the vectors."""
+    encoder = Encoder.load(backbone(family, tmp_path), "last")
+    ids = torch.randint(3, 400, (5, 9), generator=torch.Generator().manual_seed(1))
+    masks = [torch.arange(9) < torch.tensor(lengths)[:, None] for lengths in ([9, 3, 1, 7, 8], [9] * 5)]
+    with torch.no_grad():
+        expected = [encoder(ids, mask) for mask in masks]
+        loaded = encoder.backbone.config._attn_implementation
+        gpu.set_training_attention(encoder.backbone, loaded)
+        for mask, vectors in zip(masks, expected, strict=True):
+            assert torch.allclose(encoder(ids, mask), vectors, atol=1e-5)
+    assert encoder.eval().backbone.config._attn_implementation == loaded
+    encoder.to(META).train()
+    vectors = encoder(
+        torch.empty(6, 9, dtype=torch.int32, device=META), torch.empty(6, 9, dtype=torch.bool, device=META)
+    )
+    vectors.sum().backward()
+    assert vectors.shape == (6, 32)
 
 
 def test_attention_is_that_of_transformers(tiny_model: Path) -> None:

@@ -24,6 +24,8 @@ SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "i
 DENSE = {"num_key_value_heads": 2, "head_dim": 8, "pad_token_id": 0, "bos_token_id": None, "eos_token_id": 1}
 MODERN = {"pad_token_id": 0, "cls_token_id": 2, "sep_token_id": 1, "bos_token_id": None, "eos_token_id": None}
 FAMILIES = {"Qwen3": DENSE, "ModernBert": MODERN, "EuroBert": DENSE}
+OTHERS = {name: {"pad_token_id": 0} for name in ("XLMRoberta", "DistilBert", "MPNet", "DebertaV2", "NomicBert")}
+OTHERS |= dict.fromkeys(("Llama", "Gemma3Text"), DENSE)
 
 
 def backbone(family: str, directory: Path, side: str = "right") -> str:
@@ -46,7 +48,7 @@ def backbone(family: str, directory: Path, side: str = "right") -> str:
         tokenizer_object=tokenizer, model_max_length=64, padding_side=side, **names
     ).save_pretrained(directory)
     transformers.set_seed(3)
-    config = getattr(transformers, f"{family}Config")(vocab_size=400, **SMALL, **FAMILIES[family])
+    config = getattr(transformers, f"{family}Config")(vocab_size=400, **SMALL, **{**FAMILIES, **OTHERS}[family])
     model = getattr(transformers, f"{family}Model")(config)
     for name, weight in model.named_parameters():
         if name.endswith("bias") or "norm" in name:
