@@ -29,6 +29,7 @@ from apache_beam.runners.portability.fn_api_runner.fn_runner import BundleManage
 from apache_beam.runners.portability.fn_api_runner.worker_handlers import GrpcWorkerHandler, WorkerHandler
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
+from wikianchor.io.rules import modules_of
 from wikianchor.io.units import duration, size
 from wikianchor.pipelines.engine.limits import NO_LIMITS, Limits
 from wikianchor.pipelines.engine.machine import private_memory
@@ -90,13 +91,20 @@ class LocalWorkers:
         verbose: whether they write Beam's log to stderr.
         limits: what ends them.
         retries: what earlier runs of the same command know.
+        dataset: the name of the dataset that they make.
     """
 
     def __init__(
-        self, count: int, verbose: bool = False, limits: Limits = NO_LIMITS, retries: Retries | None = None
+        self,
+        count: int,
+        verbose: bool = False,
+        limits: Limits = NO_LIMITS,
+        retries: Retries | None = None,
+        *,
+        dataset: str = "",
     ) -> None:
         self._count, self._verbose, self._limits = count, verbose, limits
-        self._retries = retries or Retries()
+        self._retries, self._dataset = retries or Retries(), dataset
         self._workers: list[Worker] = []
         self._killed = False
         self._lock = threading.Lock()
@@ -118,8 +126,9 @@ class LocalWorkers:
         file = new_status_file()
         descriptors = {"status": file.fileno(), "lock": self._turns.fileno()}
         told: dict[str, Any] = {"alone": self._retries.alone, "bad_pages": self._retries.bad_pages}
-        # Workers import the steps of the graph when they start, and not when their first element is waiting.
-        told["modules"] = sorted(name for name in sys.modules if _STEPS.fullmatch(name))
+        # Workers import the steps of the graph when they start, and not when their first element is waiting. The
+        # launcher may have run other graphs, and the steps of `negatives` take seconds to import.
+        told["modules"] = sorted(filter(_STEPS.fullmatch, modules_of(self._dataset) & sys.modules.keys()))
         command = [*_SHELL, sys.executable, "-m", "wikianchor.pipelines.engine.worker", str(os.getpid())]
         command += [json.dumps(descriptors | told), *["--verbose"] * self._verbose]
         with self._lock:

@@ -82,7 +82,8 @@ def make_pipeline(
         from wikianchor.pipelines.engine.local_workers import LocalRunner, LocalWorkers
 
         options.view_as(DirectOptions).direct_num_workers = processes
-        runner = LocalRunner(LocalWorkers(processes, is_verbose(options), limits_of(options), retries))
+        workers = LocalWorkers(processes, is_verbose(options), limits_of(options), retries, dataset=dataset)
+        runner = LocalRunner(workers)
     try:
         pipeline = beam.Pipeline(runner, options)
     except (ValueError, ImportError) as error:

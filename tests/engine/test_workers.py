@@ -1,16 +1,18 @@
 """`--workers`: how many processes a stage has, what is answered to a wrong number, and the same bytes with any."""
 
+import json
 import os
 import re
 import subprocess
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from wikianchor.pipelines.cli.commands import COMMANDS, command_parser
-from wikianchor.pipelines.engine import machine, progress
+from wikianchor.pipelines.engine import local_workers, machine, progress
 from wikianchor.pipelines.engine.local_workers import LocalWorkers
 from wikianchor.pipelines.engine.machine import Load, default_workers, most_workers
 
@@ -101,9 +103,12 @@ def test_the_plan_is_for_the_workers_that_are_started(
     # So little that for Python the sentences of a sample are worth two workers.
     started: list[int] = []
     start = LocalWorkers.__init__
-    monkeypatch.setattr(
-        LocalWorkers, "__init__", lambda self, count, *more: (started.append(count), start(self, count, *more))[1]
-    )
+
+    def noted(self: LocalWorkers, count: int, *more: Any, **named: Any) -> None:
+        started.append(count)
+        start(self, count, *more, **named)
+
+    monkeypatch.setattr(LocalWorkers, "__init__", noted)
     monkeypatch.setattr(machine, "WORKER_SECONDS", 0.004)
     monkeypatch.setattr(machine, "cores", lambda: 2)
     ended = wikianchor(*flags, "--engine=python")
@@ -119,6 +124,19 @@ def test_a_stage_tells_how_many_it_starts(tmp_path: Path, wikianchor: Run, monke
     monkeypatch.setattr(progress, "LOG_SECONDS", float("inf"))
     ended = wikianchor("sentences", f"--dumps={JAPANESE}", f"--output={tmp_path}", "--engine=python")
     assert [line.partition(" ")[2] for line in ended.progress] == [f"{tmp_path}: 2 worker processes, see --workers"]
+
+
+def test_a_worker_imports_the_steps_of_its_graph_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process may have run other graphs before."""
+    steps = {name: f"wikianchor.pipelines.{name}.steps" for name in ("sentences", "templates", "entities")}
+    for module in steps.values():
+        import_module(module)
+    commands: list[list[str]] = []
+    monkeypatch.setattr(local_workers.subprocess, "Popen", lambda command, **_: commands.append(command))
+    LocalWorkers(1, dataset="sentences").start({})
+    modules = json.loads(commands[0][-1])["modules"]
+    assert {steps["sentences"], steps["templates"], "wikianchor.pipelines.engine.transforms"} <= set(modules)
+    assert steps["entities"] not in modules
 
 
 @pytest.mark.parametrize("flag", ["--workers=N", "--shuffle=auto|beam|files", "--verbose"])

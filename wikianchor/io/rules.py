@@ -90,17 +90,27 @@ def files_of(names: Iterable[str], root: Path = ROOT) -> list[Path]:
         names: the names of modules, without "wikianchor.".
         root: directory of the package.
     """
-    todo, sources, texts = list(names), dict[str, Path](), set[str]()
+    sources = _sources(names, root)
+    texts = {text for path in sources.values() for text in _parsed(path.read_bytes()).texts}
+    return sorted({*sources.values(), *(path for path in _data_files(root) if path.name in texts)})
+
+
+def modules_of(dataset: str) -> set[str]:
+    """Return the modules that decide the rows of a dataset: import names."""
+    return {f"{PACKAGE}.{name}" for name in _sources([_graph(dataset)], ROOT)}
+
+
+def _sources(names: Iterable[str], root: Path) -> dict[str, Path]:
+    """Return the sources of modules and of all that they import, by their names without "wikianchor."."""
+    todo, sources = list(names), dict[str, Path]()
     while todo:
         name = todo.pop()
         if not name or name in sources or is_infrastructure(name) or (path := _source(name, root)) is None:
             continue
         sources[name] = path
-        parsed = _parsed(path.read_bytes())
-        texts.update(parsed.texts)
         # Importing a module runs the packages that it is in.
-        todo += (*parsed.imports, name.rpartition(".")[0])
-    return sorted({*sources.values(), *(path for path in _data_files(root) if path.name in texts)})
+        todo += (*_parsed(path.read_bytes()).imports, name.rpartition(".")[0])
+    return sources
 
 
 @cache
