@@ -229,9 +229,16 @@ def test_rows_of_real_slices_are_what_they_say(tmp_path: Path, data_dir: Path) -
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("pages", [(20, 15, 200), pytest.param((0, 60, 200), marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    ("pages", "mode"),
+    [
+        # `test_workers_share.py` compares the bytes of processes for every stage.
+        ((20, 15, 200), THREADS),
+        pytest.param((0, 60, 200), ("--workers=2",), marks=pytest.mark.nightly),
+    ],
+)
 def test_rows_of_larger_slices_are_what_they_say_in_any_running_mode(
-    pages: tuple[int, int, int], tmp_path: Path, data_dir: Path
+    pages: tuple[int, int, int], mode: tuple[str, ...], tmp_path: Path, data_dir: Path
 ) -> None:
     names = ("de/yago_de_wikitest.xml", "el/ssvb_elwiki-truncated-100k.xml.xz", "bn/ssvb_bnwiki-truncated-100k.xml.xz")
     files = [(data_dir / "wikipedia-xml" / name, number) for name, number in zip(names, pages, strict=True)]
@@ -241,7 +248,7 @@ def test_rows_of_larger_slices_are_what_they_say_in_any_running_mode(
     again = tmp_path / "again"
     names = [path.name for path in (output / "sentences").iterdir()]
     command = ["build", f"--dumps={tmp_path / 'dumps'}", f"--output={again}", "--min_links=1", *flags]
-    assert main([*command, "--workers=2"]) == 0
+    assert main([*command, *mode]) == 0
     for name in ("entities", "pairs", *(f"sentences/{name}" for name in names)):
         first, second = (read_manifest(str(folder / name)) for folder in (output, again))
         assert first is not None
