@@ -26,7 +26,7 @@ def test_from_dumps_to_a_model(
     words = " ".join(lines)
     entities = json.loads((demo_pairs / "manifest.json").read_text())["configs"]["entities"]["rows"]
     linked = f" with {entities} entities" if objective == "ease" else ""
-    assert words.startswith(f"Training {objective}: {options['model']}, 19.3 thousand weights, on 1,033 pairs of ")
+    assert words.startswith(f"Training {objective}: {options['model']}, 19.3 thousand weights, on 1,032 pairs of ")
     assert f" pairs of dewiki, enwiki, jawiki{linked} in {demo_pairs}. 64 steps of 16 sentences (1 epoch)" in words
     assert ", at most 24 tokens each, learning rate 0.001, seed 42, on cpu in fp32." in words
     assert f"The model goes to {directory}; all options are in {options['output']}/run.json." in words
