@@ -74,8 +74,10 @@ class FileStripper:
                 if text.startswith(_LINE_MARKUP, position):
                     # To MediaWiki the text is in the same line as the image, so it begins no list and no heading.
                     pieces.append(SEAM)
-            elif (text[start - 1].isalpha() or text[start - 1] == "]") and text[position : position + 1].isalpha():
-                # A link has no trail across the image.
+            elif (
+                (text[start - 1].isalpha() or text[start - 1] == "]") and text[position : position + 1].isalpha()
+            ) or text[start - 1] == text[position : position + 1] == "'":
+                # A link has no trail across the image, and marks of bold before and behind it are two.
                 pieces.append(SEAM)
             else:
                 pieces.append(removed(text[start - 1], text, position))

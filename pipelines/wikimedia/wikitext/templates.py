@@ -50,6 +50,7 @@ class _Page:
         pieces: text that was read, with an empty piece for each run of opening braces that is not closed yet.
         opened: indices of these pieces.
         widths: lengths of these runs.
+        by_rule: whether the last call that was rendered shows what its rule says.
     """
 
     title: str
@@ -58,6 +59,7 @@ class _Page:
     pieces: list[str] = field(default_factory=list)
     opened: array[int] = field(default_factory=lambda: array("q"))
     widths: array[int] = field(default_factory=lambda: array("q"))
+    by_rule: bool = False
 
     def open(self, part: str) -> str:
         """Add two opening braces, and one that follows them; return the text after them."""
@@ -95,8 +97,9 @@ class _Page:
             before = next((piece[-1] for piece in reversed(self.pieces) if piece), "\n")
             if mark := removed(before, after):
                 self.pieces.append(mark)
-            elif after[:1] == " ":
-                # The blank after a removed call does not make the line preformatted.
+            elif after[:1] == " " or (self.by_rule and before == after[:1] == "'"):
+                # The blank after a removed call does not make the line preformatted; and rules show nothing for signs
+                # such as flags, so the marks of bold around one are two.
                 self.pieces.append(SEAM)
         self.pieces.append(after)
 
@@ -203,6 +206,7 @@ class Templates:
         """Return the visible text of a call, given without its braces."""
         name, bar, rest = call.partition("|")
         kind, text = self._cached(name) if len(name) < _CACHED_LENGTH else self._read_name(name)
+        page.by_rule = False
         if kind == _UNKNOWN and text[:1] == "#" and not self._blank:
             shown = self._definitions.evaluate(call, page.title)
             return shown.replace(UNKNOWN, self._gap(text, page.missing)) if UNKNOWN in shown else shown
@@ -210,7 +214,8 @@ class Templates:
             defined = self._defined(call, page, position, has_rule=kind == _RULE)
             if defined is not None:
                 return defined
-        if kind == _RULE:
+        page.by_rule = kind == _RULE
+        if page.by_rule:
             shown = fill(text, _arguments(rest) if bar else {}, self._number) if text else ""
             return self._gap(_normalised(name), page.missing) if shown == GAP else shown
         if kind == _UNKNOWN:

@@ -84,8 +84,9 @@ impl FileStripper {
             } else {
                 let before = text[..start].chars().next_back();
                 let after = text[position..].chars().next();
-                if before.is_some_and(|char| is_alpha(char) || char == ']') && after.is_some_and(is_alpha) {
-                    // A link has no trail across the image.
+                let in_word = before.is_some_and(|char| is_alpha(char) || char == ']') && after.is_some_and(is_alpha);
+                if in_word || (before == Some('\'') && after == before) {
+                    // A link has no trail across the image, and marks of bold before and behind it are two.
                     result.push(SEAM);
                 } else {
                     result += removed(before, &text[position..]);

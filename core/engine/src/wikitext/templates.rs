@@ -82,6 +82,8 @@ struct Page<'a> {
     title: &'a str,
     dropped: &'a mut Counts,
     missing: &'a mut Missing,
+    /// Whether the last call that was rendered shows what its rule says.
+    by_rule: bool,
 }
 
 /// Renders the templates of one wiki.
@@ -121,7 +123,7 @@ impl Templates {
         if find_double(text.as_bytes(), b'{').is_none() {
             return text;
         }
-        let mut page = Page { title, dropped, missing };
+        let mut page = Page { title, dropped, missing, by_rule: false };
         let bytes = text.as_bytes();
         // Text that was read, without the runs in `opened`.
         let mut read = String::with_capacity(text.len());
@@ -148,10 +150,12 @@ impl Templates {
             if is_empty && opened.is_empty() {
                 let end = next_run(bytes, start).map_or(text.len(), |(index, _)| index);
                 let mark = removed(read.chars().next_back().or(Some('\n')), &text[start..end]);
+                let in_quotes = page.by_rule && after == Some(b'\'') && read.ends_with('\'');
                 read.push_str(mark);
                 is_empty = mark.is_empty();
-                if is_empty && after == Some(b' ') {
-                    // The blank after a removed call does not make the line preformatted.
+                if is_empty && (after == Some(b' ') || in_quotes) {
+                    // The blank after a removed call does not make the line preformatted; and rules show nothing for
+                    // signs such as flags, so the marks of bold around one are two.
                     read.push(SEAM);
                     is_empty = false;
                 }
@@ -236,6 +240,7 @@ impl Templates {
     fn render(&mut self, call: &str, page: &mut Page, place: Place, shown: &mut String) {
         let (name, rest) = call.split_once('|').map_or((call, None), |(name, rest)| (name, Some(rest)));
         let known = self.rules.call(name);
+        page.by_rule = false;
         match &*known {
             Call::Unknown(text) if text.starts_with('#') && !self.blank => {
                 let rules = &mut self.rules;
@@ -257,6 +262,7 @@ impl Templates {
             }
             _ => {}
         }
+        page.by_rule = matches!(*known, Call::Rule(_));
         match &*known {
             Call::Rule(None) => {}
             Call::Rule(Some(rule)) => {
