@@ -136,6 +136,9 @@ class Spill(_Parts):
         Raises:
             InputError: the disk is full.
         """
+        if len(self._sizes) == 1:
+            self._write([(0, rows.tobytes())])
+            return
         order, cuts = _by_part(parts)
         rows = rows[order]
         self._write((part, rows[first:last].tobytes()) for part, first, last in cuts)

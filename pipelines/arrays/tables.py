@@ -31,6 +31,8 @@ from wikianchor.pipelines.dataset.workspace import private_directory
 
 # Values of a column that are read at a time.
 BLOCK = 1 << 16
+# Tables of at most so many bytes stay in memory, up to KEPT of them: several steps open each table of a tiny wiki.
+SMALL, KEPT = 1 << 15, 1024
 # An array begins at a multiple of so many bytes, so that it can be mapped.
 ALIGNED = 64
 _LENGTH = struct.Struct("<Q")
@@ -77,10 +79,9 @@ def save_pieces(
     """
     path = f"{directory}/{name}-{uuid.uuid4().hex}"
     if is_local(path):
-        _, inner = filesystem(path)
         with writing(path):
-            os.makedirs(os.path.dirname(inner), exist_ok=True)
-            with open(inner, "wb") as file:
+            os.makedirs(directory, exist_ok=True)
+            with open(path, "wb") as file:
                 _write(file, lengths, pieces)
         sync_scratch(path)
         return path
@@ -117,6 +118,16 @@ def _write(file: BinaryIO, lengths: Mapping[str, int], pieces: Iterable[Mapping[
 
 
 # The file of a table never changes: its name is unique.
+@lru_cache(maxsize=KEPT)
+def _small(path: str) -> Mapping[str, npt.NDArray[Any]] | None:
+    """Return the arrays of a local table of at most SMALL bytes, which must not be changed; None for a larger one."""
+    with open(path, "rb") as file:
+        if os.fstat(file.fileno()).st_size > SMALL:
+            return None
+        arrays, data = _index(file), np.frombuffer(os.pread(file.fileno(), SMALL, 0), np.uint8)
+    return {name: array.of(data) for name, array in arrays.items()}
+
+
 @lru_cache(maxsize=64)
 def _arrays(path: str) -> Mapping[str, _Array]:
     """Return where each array of a local table is."""
@@ -148,9 +159,11 @@ def open_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
 
 
 def map_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
-    """Memory-map arrays that `save_tables` wrote, for as long as the result is referenced. Remote ones are copied to
-    the local disk first."""
+    """Memory-map arrays that `save_tables` wrote, for as long as the result is referenced; small tables are in memory.
+    Remote ones are copied to the local disk first."""
     local = _local(path)
+    if (small := _small(local)) is not None:
+        return small
     # np.asarray, because slicing an np.memmap takes several times as long.
     mapped = np.asarray(np.memmap(local, np.uint8, "r"))
     return {name: array.of(mapped) for name, array in sorted(_arrays(local).items())}
@@ -167,9 +180,13 @@ class Column:
 
     def __init__(self, path: str, name: str) -> None:
         self._file = _local(path)
+        self._whole: npt.NDArray[Any] | None = None
+        if (small := _small(self._file)) is not None:
+            self._whole = small[name]
+            self.kind, self._start, self._length = self._whole.dtype, 0, len(self._whole)
+            return
         array = _arrays(self._file)[name]
         self.kind, self._start, (self._length,) = array.kind, array.offset, array.shape
-        self._whole: npt.NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return self._length
@@ -217,7 +234,7 @@ def look_up(
 
 def _local(path: str) -> str:
     """Return the path of a local file with the tables at `path`."""
-    return filesystem(path)[1] if is_local(path) else _local_copy(path)
+    return path if is_local(path) else _local_copy(path)
 
 
 def _local_copy(path: str) -> str:
@@ -238,23 +255,11 @@ def _remove(path: str) -> None:
         os.unlink(path)
 
 
-def read_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
-    """Read all arrays that `save_tables` wrote into memory."""
-    files, inner = filesystem(path)
-    with files.open_input_file(inner) as file:
-        arrays = _index(file)
-        file.seek(0)
-        data = np.frombuffer(bytearray(file.read()), np.uint8)
-    return {name: array.of(data) for name, array in arrays.items()}
-
-
 def read_table(path: str, name: str) -> npt.NDArray[Any]:
     """Read one array that `save_tables` wrote into memory. Of a remote table no other array is read."""
-    files, inner = filesystem(path)
     if is_local(path):
-        array = _arrays(inner)[name]
-        values = np.fromfile(inner, array.kind, array.size // array.kind.itemsize, offset=array.offset)
-        return values.reshape(array.shape)
+        return map_tables(path)[name].copy()
+    files, inner = filesystem(path)
     with files.open_input_file(inner) as file:
         array = _index(file)[name]
         file.seek(array.offset)

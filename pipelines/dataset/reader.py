@@ -174,7 +174,8 @@ def dataset_at(directory: str) -> Dataset:
     return _dataset(directory, info.mtime_ns, info.size)
 
 
-@lru_cache(maxsize=64)
+# Several steps ask for the manifest of each wiki.
+@lru_cache(maxsize=512)
 def _dataset(directory: str, written: int | None, size: int) -> Dataset:
     """Read a manifest; `written` and `size` are part of the key of the cache, as a rebuild replaces a manifest."""
     manifest = read_manifest(directory)

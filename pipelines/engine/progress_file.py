@@ -45,7 +45,8 @@ class ProgressFile:
         with suppress(OSError):
             os.makedirs(os.path.dirname(self._path), exist_ok=True)
             with open(self._path + ".new", "w", encoding="utf-8") as file:
-                json.dump({"done": done, "counts": counts}, file)
+                # Not json.dump, which is not in C.
+                file.write(json.dumps({"done": done, "counts": counts}))
             os.replace(self._path + ".new", self._path)
 
 

@@ -73,7 +73,9 @@ class CachedStep:
     def find(self, key: str) -> Any:
         """Return the result that an earlier run has kept for an element, or None."""
         assert self._work is not None
-        return load_record(self._path(key), self._result or result_type(self.step), self._work)
+        # Python takes longer to look at the annotations than to read a record.
+        self._result = self._result or result_type(self.step)
+        return load_record(self._path(key), self._result, self._work)
 
     def _path(self, key: str) -> str:
         assert self._work is not None

@@ -1,4 +1,4 @@
-"""The transforms that every graph is built of: list elements, run a step for each, call a function once.
+"""The transforms that every graph is built of: list elements, run a step for each or for groups, call a function once.
 
 A step is a plain function of an element and side inputs that returns a small record; these transforms keep records of
 finished work, count for Beam, mark errors for the launcher and release memory, so that a step needs nothing of Beam.
@@ -6,8 +6,9 @@ finished work, count for Beam, mark errors for the launcher and release memory, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, groupby
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 from apache_beam.metrics import Metrics
@@ -19,6 +20,10 @@ from wikianchor.pipelines.engine.resume import CachedStep, order_of, result_type
 from wikianchor.pipelines.engine.step_errors import mark_errors
 
 NAMESPACE = "wikianchor"
+# The bytes of a group, about. Each member counts as so many more, which bounds their number, so that there are groups
+# for several workers.
+GROUP_BYTES = 1 << 20
+MEMBER_BYTES = GROUP_BYTES >> 4
 
 
 class RunStep(beam.PTransform):
@@ -52,6 +57,64 @@ class RunStep(beam.PTransform):
 
     def expand(self, elements: beam.PCollection[Any]) -> beam.PCollection[Any]:
         return elements | "Run" >> beam.ParDo(_RunStep(self._step), *_side_inputs(self._sides))
+
+
+class Group(NamedTuple):
+    """Members of a sequence that follow each other.
+
+    Attributes:
+        order: the number of the first in the sequence.
+        members: the members.
+    """
+
+    order: int
+    members: tuple[Any, ...]
+
+    @property
+    def path(self) -> str:
+        """The path of the first member, "" for members without one: where a worker that dies was at work."""
+        return getattr(self.members[0], "path", "")
+
+
+def groups_of(members: Sequence[Any], sizes: Sequence[int]) -> list[Group]:
+    """Group members of these sizes in bytes: those that begin in the same GROUP_BYTES of all of them.
+
+    >>> [(group.order, group.members) for group in groups_of("abc", [1, GROUP_BYTES, 1])]
+    [(0, ('a', 'b')), (2, ('c',))]
+    """
+    starts = accumulate((size + MEMBER_BYTES for size in sizes), initial=0)
+    numbered = groupby(zip(starts, enumerate(members), strict=False), lambda member: member[0] // GROUP_BYTES)
+    groups = ([member for _, member in group] for _, group in numbered)
+    return [Group(group[0][0], tuple(member for _, member in group)) for group in groups]
+
+
+class RunGroups(RunStep):
+    """Run a step for each member of groups, and return their results; those of a group are kept together.
+
+    An element costs some milliseconds beside its rows, for Beam, for the record of its result and for its files. A
+    build of hundreds of tiny wikis would spend most of its time on these.
+
+    Args:
+        step: a function of a member and `sides`.
+        work: where results are kept.
+        name: the name of the step, unique in its stage.
+        sides: see `RunStep`.
+        result: type of the result, where the annotation of `step` does not say it.
+    """
+
+    def __init__(
+        self, step: Callable[..., Any], work: Workspace | None, name: str, *sides: Any, result: Any = None
+    ) -> None:
+        super().__init__(
+            lambda group, *args: tuple(step(member, *args) for member in group.members),
+            work,
+            name,
+            *sides,
+            result=tuple[result or result_type(step), ...],  # type: ignore[misc]
+        )
+
+    def expand(self, groups: beam.PCollection[Any]) -> beam.PCollection[Any]:
+        return super().expand(groups) | "Each" >> beam.FlatMap(lambda results: results)
 
 
 class CallOnce(beam.PTransform):

@@ -1,14 +1,14 @@
 """`wikianchor pairs`: make shuffled rows (sentence, entity, hard negatives) of `sentences`, `titles` and `entities`.
 
     titles, sitelinks -> BuildIndex -> a title index of each wiki
-    sentences -> CountShard -> links and their counts -> BuildTable -> the entity table (dense ids, types, pools)
-    titles, labels, mentions -> [BuildNames] -> the names of the entities in each wiki
-    links and their counts, the entity table -> [BuildPools] -> the pools of entities with a page in each wiki
+    sentences -> count_shards -> links and their counts -> build_table -> the entity table (dense ids, types, pools)
+    titles, labels, mentions -> [build_names] -> the names of the entities in each wiki
+    links and their counts, the entity table -> [build_pools] -> the pools of entities with a page in each wiki
     sentences -> [CheckSentences] -> which sentences are left out, whatever they link to
-    sentences -> [FindCaps] -> [FindSamples] -> ShufflePairs (decide_shard, write_shard) -> parts -> commit_pairs
+    sentences -> [FindCaps] -> [FindSamples] -> ShufflePairs (decide_shards, write_shard) -> parts -> commit_pairs
 
-The elements are shards of datasets, and small records of what was done with them; every table is a file that workers
-open.
+The elements are shards of datasets, and small records of what was done with them; tiny shards and wikis are in groups.
+Every table is a file that workers open.
 """
 
 from __future__ import annotations
@@ -128,48 +128,65 @@ def build(
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
-    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, as_dict
+    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunGroups, RunStep, as_dict, groups_of
+    from wikianchor.pipelines.pairs.entity_names import NamesBuilt, build_names
     from wikianchor.pipelines.pairs.sentence_checks import CheckSentences
     from wikianchor.pipelines.pairs.steps import LookUps
-    from wikianchor.pipelines.pairs.table_steps import BuildTable, CountShard, list_sentence_shards
-    from wikianchor.pipelines.pairs.transforms import BuildNames, BuildPools, FindCaps, FindSamples, ShufflePairs
+    from wikianchor.pipelines.pairs.table_steps import build_table, count_shards, list_sentence_shards
+    from wikianchor.pipelines.pairs.transforms import FindCaps, FindSamples, ShufflePairs
+    from wikianchor.pipelines.pairs.wiki_pools import build_pools
     from wikianchor.pipelines.titles.steps import BuildIndex
 
     table_task, decide_task = _tasks(config, work, entities, name_languages(config, sentences, entities))
     choices = config.choices
     check_task = _check_task(config, work)
-    datasets = [(wiki_of(dataset), dataset.directory) for dataset in sorted(sentences, key=wiki_of)]
+    ordered = sorted(sentences, key=wiki_of)
+    datasets = [(wiki_of(dataset), dataset.directory) for dataset in ordered]
+    sizes = [sum(entry["bytes"] for entry in dataset.entries()) for dataset in ordered]
 
     built = pipeline | "Build title indexes" >> BuildIndex(sentences, entities, work)  # IndexBuilt
     indexes = as_dict(built, "Indexes by wiki", attrgetter("wiki"))
-    shards = pipeline | "List shards" >> ListElements(list_sentence_shards, datasets)  # SentenceShard
-    counted = shards | "Count links" >> CountShard(indexes, choices.section_links, work)  # Counted
+    groups = pipeline | "List shards" >> ListElements(list_sentence_shards, datasets)  # Group of SentenceShard
+    shards = groups | "Shards" >> beam.FlatMap(attrgetter("members"))  # SentenceShard
+    counted = (
+        groups
+        | "Count links" >> RunStep(count_shards, work, "count", indexes, choices.section_links, work)
+        | "Counts of shards" >> beam.FlatMap(lambda counts: counts)
+    )  # Counted
     links = beam.pvalue.AsDict(counted | "Links by shard" >> beam.Map(lambda shard: (shard.order, shard.path)))
-    table = beam.pvalue.AsSingleton(pipeline | "Build entity table" >> BuildTable(table_task, counted))  # TableBuilt
+    table = beam.pvalue.AsSingleton(
+        pipeline | "Build entity table" >> CallOnce(build_table, table_task, counted, work=work, name="table")
+    )  # TableBuilt
 
     names: Any = {}
     if choices.negatives and not choices.named_negatives:
-        built_names = pipeline | "Build names" >> BuildNames(
-            name_sources(config, sentences, entities), indexes, table, work
+        built_names = (
+            pipeline
+            | "List sources of names" >> ListElements(list, groups_of(name_sources(config, sentences, entities), sizes))
+            | "Build names" >> RunGroups(build_names, work, "names", indexes, table, work, result=NamesBuilt)
         )
         names = as_dict(built_names, "Names by wiki", attrgetter("wiki"))
     pools: Any = {}
     if choices.negatives and not (choices.candidates or choices.pageless_negatives):
-        build_pools = BuildPools([wiki for wiki, _ in datasets], counted, table, work)
-        pools = as_dict(pipeline | "Build pools" >> build_pools, "Pools by wiki", attrgetter("wiki"))
+        built_pools = (
+            pipeline
+            | "List wikis" >> ListElements(list, groups_of([wiki for wiki, _ in datasets], sizes))
+            | "Build pools" >> RunGroups(build_pools, work, "pools", counted, table, work)
+        )
+        pools = as_dict(built_pools, "Pools by wiki", attrgetter("wiki"))
     look_ups = LookUps(indexes, links, table, names, pools)
     limits: Any = None
     if check_task:
-        checked = shards | "Check sentences" >> CheckSentences(check_task, links)  # SentenceLimits
-        limits = beam.pvalue.AsSingleton(checked)
+        # SentenceLimits
+        limits = beam.pvalue.AsSingleton(shards | "Check sentences" >> CheckSentences(check_task, links))
     caps: Any = None
     if decide_task.cap:
         caps = beam.pvalue.AsSingleton(shards | "Find caps" >> FindCaps(decide_task, look_ups, limits))  # path
     samples: Any = {}
     if decide_task.sample:
         samples = beam.pvalue.AsDict(shards | "Find samples" >> FindSamples(decide_task, look_ups, caps, limits))
-    shuffle = ShufflePairs(decide_task, look_ups, caps, samples, limits)
-    shuffled = shards | "Shuffle pairs" >> shuffle  # Decided, ShardWritten
+    # Decided, ShardWritten
+    shuffled = groups | "Shuffle pairs" >> ShufflePairs(decide_task, look_ups, caps, samples, limits)
     _ = pipeline | "Commit" >> CallOnce(commit_pairs, config.output, work, head, built, counted, table, *shuffled)
 
 
@@ -309,8 +326,9 @@ def commit_pairs(
     for shard in counted:
         seen[shard.wiki] += shard.seen
     ledger: dict[str, Counter[str]] = {wiki: Counter() for wiki in sorted(titles)}
-    for shard in decided:
-        ledger[shard.wiki].update(dict(zip(BUCKETS, shard.buckets, strict=True)))
+    for group in decided:
+        for wiki, numbers in group.buckets.items():
+            ledger[wiki].update(dict(zip(BUCKETS, numbers, strict=True)))
     kept: Counter[str] = Counter()
     for shard in shards:
         kept.update(shard.kept)

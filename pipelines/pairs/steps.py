@@ -1,6 +1,6 @@
 """The steps of `wikianchor pairs` that make rows: sample keys for caps and samples, decisions, output shards.
 
-`decide_shard` is the map side and `write_shard` the reduce side of a shuffle (`engine/shuffle.py`). Rows are sorted by
+`decide_shards` is the map side and `write_shard` the reduce side of a shuffle (`engine/shuffle.py`). Rows are sorted by
 their shuffle key, a keyed hash of their content.
 """
 
@@ -20,13 +20,14 @@ import pyarrow.compute as pc
 
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.arrays.hashing import Hashes
-from wikianchor.pipelines.arrays.tables import changes, distinct, open_tables, read_table, read_tables, save_tables
+from wikianchor.pipelines.arrays.tables import changes, distinct, map_tables, open_tables, read_table, save_tables
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.split_configs import split_config
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, Shard, Sorting
+from wikianchor.pipelines.engine.transforms import Group
 from wikianchor.pipelines.pairs.decisions import (
     ANY_KEY,
     BUCKETS,
@@ -48,7 +49,7 @@ from wikianchor.pipelines.pairs.table_steps import ROW_GROUP, SentenceShard, Tab
 from wikianchor.pipelines.pairs.wiki_pools import PoolsBuilt
 from wikianchor.pipelines.titles.counts import ShardLinks
 from wikianchor.pipelines.titles.steps import IndexBuilt
-from wikianchor.pipelines.titles.title_index import TitleIndex
+from wikianchor.pipelines.titles.title_index import Ints, TitleIndex
 from wikianchor.schemas import pairs
 
 BY_SHUFFLE_KEY = Sorting(ROW_SCHEMA, SHUFFLE_KEY)
@@ -113,25 +114,24 @@ class LookUps(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """What became of the links of a shard.
+    """What became of the links of a group of shards.
 
     Attributes:
-        order: number of the shard.
-        wiki: database name.
-        buckets: the number of its links in each of `BUCKETS`.
+        order: number of the first shard.
+        buckets: the number of links in each of `BUCKETS`, by wiki.
         texts: path of the arrays `texts` and `sentences`, hash and id of each sentence that has a row; "" where
             repeated texts stay.
     """
 
     order: int
-    wiki: str
-    buckets: tuple[int, ...]
+    buckets: dict[str, tuple[int, ...]]
     texts: WorkPath
 
     @property
     def metrics(self) -> dict[str, int]:
         """For Beam's counters."""
-        return dict(zip(BUCKET_COUNTERS, (*self.buckets, sum(self.buckets)), strict=True))
+        buckets = [sum(numbers) for numbers in zip(*self.buckets.values(), strict=True)]
+        return dict(zip(BUCKET_COUNTERS, (*buckets, sum(buckets)), strict=True))
 
 
 class ShardWritten(NamedTuple):
@@ -256,8 +256,8 @@ class SmallestKeys(beam.CombineFn):
         return greatest_kept(accumulator, self._count)
 
 
-def decide_shard(
-    shard: SentenceShard,
+def decide_shards(
+    group: Group,
     task: DecideTask,
     indexes: Mapping[str, IndexBuilt],
     links: Mapping[int, str],
@@ -268,10 +268,10 @@ def decide_shard(
     samples: Mapping[str, int],
     sentences: SentenceLimits | None = None,
 ) -> Generator[pa.Table, None, Decided]:
-    """Decide on the links of a shard and yield the rows that are kept, in ROW_SCHEMA.
+    """Decide on the links of a group of shards and yield the rows that are kept, in ROW_SCHEMA.
 
     Args:
-        shard: the shard of sentences.
+        group: the shards of sentences.
         task: how links become rows.
         indexes: the title index of each wiki.
         links: by shard number, the path where `count_shard` saved the targets of its links.
@@ -282,36 +282,40 @@ def decide_shard(
         samples: the greatest sample key kept, by scope; empty for no sample.
         sentences: which sentences are left out; None for none.
     """
-    decider, batches = _open_shard(shard, task, LookUps(indexes, links, table, names, pools), sentences)
-    limits = _limits(shard, task, caps, samples)
-    buckets = np.zeros(len(BUCKETS), np.int64)
+    buckets: dict[str, Ints] = {}
     sentences_with_rows = [np.zeros(0, TEXT)]
-    for batch, linked in batches:
-        batch_buckets, rows = decider.decide(batch, linked, limits)
-        buckets += batch_buckets
-        if task.options.repeats:
-            sentences_with_rows.append(texts_of(rows))
-        yield rows
-    texts = ""
-    if task.options.repeats:
-        texts = save_tables(
-            task.work.scratch, f"texts-{shard.order:06d}", {"texts": np.concatenate(sentences_with_rows)}
-        )
-    counts = {"links": int(buckets.sum()), "kept": int(buckets[BUCKETS.index("kept")])}
-    ProgressFile(task.work.scratch, f"decide-{shard.order}").write(file_size(shard.path), counts)
-    return Decided(shard.order, shard.wiki, tuple(buckets.tolist()), texts)
+    for shard in group.members:
+        decider, batches = _open_shard(shard, task, LookUps(indexes, links, table, names, pools), sentences)
+        limits = _limits(shard, task, caps, samples)
+        of_wiki = buckets.setdefault(shard.wiki, np.zeros(len(BUCKETS), np.int64))
+        for batch, linked in batches:
+            batch_buckets, rows = decider.decide(batch, linked, limits)
+            of_wiki += batch_buckets
+            if task.options.repeats:
+                sentences_with_rows.append(texts_of(rows))
+            yield rows
+    arrays = {"texts": np.concatenate(sentences_with_rows)}
+    decided = Decided(
+        order=group.order,
+        buckets={wiki: tuple(numbers.tolist()) for wiki, numbers in buckets.items()},
+        texts=save_tables(task.work.scratch, f"texts-{group.order:06d}", arrays) if task.options.repeats else "",
+    )
+    counts = {name: decided.metrics[f"links:{key}"] for name, key in (("links", "seen"), ("kept", "kept"))}
+    ProgressFile(task.work.scratch, f"decide-{group.order}").write(
+        sum(file_size(shard.path) for shard in group.members), counts
+    )
+    return decided
 
 
 def _open_shard(
     shard: SentenceShard, task: DecideTask, look_ups: LookUps, sentences: SentenceLimits | None
 ) -> tuple[Decider, Iterator[tuple[pa.RecordBatch, Linked]]]:
     """Return the decider for a shard, and its sentences in batches with the targets of their links."""
-    links = ShardLinks(**read_tables(look_ups.links[shard.order]))
+    links = ShardLinks(**map_tables(look_ups.links[shard.order]))
     table: TableBuilt = look_ups.table
     ids = _entity_ids(table.path)
     index: IndexBuilt = look_ups.indexes[shard.wiki]
-    # Read instead of memory-mapped: each mapped array keeps a file open, and there are several for each wiki.
-    groups = read_table(index.groups, "groups")
+    groups = read_table(index.path, "groups")
     titles = shards_of(shard.dataset, "titles")
     page_links = PageLinks(titles, groups, TitleIndex(index.path), ids, task.own_page)
     names = look_ups.names[shard.wiki].open() if shard.wiki in look_ups.names else None

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import apache_beam as beam
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -22,7 +21,7 @@ from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import dataset_at, read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
-from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
+from wikianchor.pipelines.engine.transforms import Group, groups_of
 from wikianchor.pipelines.pairs.entity_names import LabelNames
 from wikianchor.pipelines.pairs.entity_table import TableOptions, build_entity_table
 from wikianchor.pipelines.pairs.options import PairChoices
@@ -103,9 +102,9 @@ class TableBuilt(NamedTuple):
     labels: WorkPath
 
 
-def list_sentence_shards(datasets: Sequence[tuple[str, str]]) -> list[SentenceShard]:
-    """Return the shards of `sentences` of datasets, given as (wiki, directory), the largest first: the other workers
-    would wait for one that begins a large shard last."""
+def list_sentence_shards(datasets: Sequence[tuple[str, str]]) -> list[Group]:
+    """Return groups of the shards of `sentences` of datasets, given as (wiki, directory), the largest first: the other
+    workers would wait for one that begins a large shard last."""
     shards: list[SentenceShard] = []
     sizes: list[int] = []
     for wiki, directory in datasets:
@@ -113,33 +112,23 @@ def list_sentence_shards(datasets: Sequence[tuple[str, str]]) -> list[SentenceSh
         paths = dataset.shards("sentences")
         shards += [SentenceShard(order, wiki, path, directory) for order, path in enumerate(paths, len(shards))]
         sizes += dataset.sizes("sentences")
-    return sorted(shards, key=lambda shard: -sizes[shard.order])
+    return sorted(groups_of(shards, sizes), key=lambda group: -sum(sizes[shard.order] for shard in group.members))
 
 
 def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], sections: bool, work: Workspace) -> Counted:
     """Look up the targets of the links of a shard of sentences, count them by item, and save both for later steps."""
     links = count_links(shard.path, TitleIndex(indexes[shard.wiki].path), sections)
     path = save_tables(work.scratch, f"links-{shard.order:06d}", links._asdict())
-    ProgressFile(work.scratch, f"count-{shard.order}").write(file_size(shard.path), {})
     return Counted(shard.order, shard.wiki, len(links.which), path)
 
 
-@dataclass
-class CountShard(beam.PTransform):
-    """Count the links of each shard of sentences.
-
-    Attributes:
-        indexes: side input, the title indexes by wiki.
-        sections: whether a link to a section counts as a link to its page.
-        work: the workspace of the run.
-    """
-
-    indexes: Any
-    sections: bool
-    work: Workspace
-
-    def expand(self, shards: beam.PCollection[SentenceShard]) -> beam.PCollection[Counted]:
-        return shards | "Count" >> RunStep(count_shard, self.work, "count", self.indexes, self.sections, self.work)
+def count_shards(
+    group: Group, indexes: Mapping[str, IndexBuilt], sections: bool, work: Workspace
+) -> tuple[Counted, ...]:
+    """Count the links of a group of shards; see `count_shard`."""
+    counted = tuple(count_shard(shard, indexes, sections, work) for shard in group.members)
+    ProgressFile(work.scratch, f"count-{group.order}").write(sum(file_size(shard.path) for shard in group.members), {})
+    return counted
 
 
 def build_table(task: TableTask, counted: Iterable[Counted]) -> TableBuilt:
@@ -163,22 +152,6 @@ def build_table(task: TableTask, counted: Iterable[Counted]) -> TableBuilt:
     names = LabelNames(task.name_languages, task.work.scratch)
     parts = _publish_entities(task, tables, _labels(task, tables, names))
     return TableBuilt(path, rows, parts, names.save())
-
-
-@dataclass
-class BuildTable(beam.PTransform):
-    """Build the entity table out of the link counts of all shards.
-
-    Attributes:
-        task: how it is built.
-        counted: the counts.
-    """
-
-    task: TableTask
-    counted: beam.PCollection[Counted]
-
-    def expand(self, begin: Any) -> beam.PCollection[TableBuilt]:
-        return begin | "Build" >> CallOnce(build_table, self.task, self.counted, work=self.task.work, name="table")
 
 
 def _rows_at_most(counted: ItemCounts, tables: dict[str, npt.NDArray[Any]], task: TableTask) -> dict[str, int]:

@@ -2,67 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
-from operator import attrgetter
 from typing import Any
 
 import apache_beam as beam
 
-from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
+from wikianchor.pipelines.dataset.workspace import WorkPath
 from wikianchor.pipelines.engine.shuffle import Reduced, Shuffle
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, key_ranges
-from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
+from wikianchor.pipelines.engine.transforms import CallOnce, Group, RunStep
 from wikianchor.pipelines.pairs import steps
-from wikianchor.pipelines.pairs.entity_names import NamesBuilt, NameSources, build_names
 from wikianchor.pipelines.pairs.repeated_texts import limit_texts
 from wikianchor.pipelines.pairs.steps import Decided, DecideTask, LookUps
-from wikianchor.pipelines.pairs.table_steps import Counted, SentenceShard, TableBuilt
-from wikianchor.pipelines.pairs.wiki_pools import PoolsBuilt, build_pools
-
-
-@dataclass
-class BuildNames(beam.PTransform):
-    """Write the names of entities in each wiki.
-
-    Attributes:
-        wikis: where the names in each wiki are from.
-        indexes: side input, the title indexes by wiki.
-        table: side input, the entity table.
-        work: the workspace of the run.
-    """
-
-    wikis: Sequence[NameSources]
-    indexes: Any
-    table: Any
-    work: Workspace
-
-    def expand(self, begin: Any) -> beam.PCollection[NamesBuilt]:
-        step = partial(build_names, work=self.work)
-        build = RunStep(step, self.work, "names", self.indexes, self.table, key=attrgetter("wiki"), result=NamesBuilt)
-        return begin | "List wikis" >> ListElements(list, self.wikis) | "Build" >> build
-
-
-@dataclass
-class BuildPools(beam.PTransform):
-    """Write the pools of each wiki.
-
-    Attributes:
-        wikis: database names.
-        counted: the links and pages of all shards.
-        table: side input, the entity table.
-        work: the workspace of the run.
-    """
-
-    wikis: Sequence[str]
-    counted: beam.PCollection[Counted]
-    table: Any
-    work: Workspace
-
-    def expand(self, begin: Any) -> beam.PCollection[PoolsBuilt]:
-        build = RunStep(build_pools, self.work, "pools", self.counted, self.table, self.work, key=str)
-        return begin | "List wikis" >> ListElements(list, self.wikis) | "Build" >> build
+from wikianchor.pipelines.pairs.table_steps import SentenceShard, TableBuilt
 
 
 @dataclass
@@ -80,10 +33,10 @@ class FindCaps(beam.PTransform):
     sentences: Any
 
     def expand(self, shards: beam.PCollection[SentenceShard]) -> beam.PCollection[str]:
-        keys = RunStep(steps.cap_keys, self.task.work, "caps", self.task, *self.look_ups, self.sentences)
         limits = (
             shards
-            | "Keys of entities" >> keys
+            | "Keys of entities"
+            >> RunStep(steps.cap_keys, self.task.work, "caps", self.task, *self.look_ups, self.sentences)
             | "Each entity" >> beam.FlatMap(lambda keys: keys).with_output_types(tuple[tuple[str, int], bytes])
             | "Smallest of each entity" >> beam.CombinePerKey(steps.SmallestKeys(self.task.cap))
         )  # ((scope, id), greatest key kept)
@@ -108,10 +61,9 @@ class FindSamples(beam.PTransform):
 
     def expand(self, shards: beam.PCollection[SentenceShard]) -> beam.PCollection[tuple[str, int]]:
         sides = (self.task, *self.look_ups, self.caps, self.sentences)
-        sample = RunStep(steps.sample_keys, self.task.work, "sample", *sides)
         return (
             shards
-            | "Keys of shards" >> sample
+            | "Keys of shards" >> RunStep(steps.sample_keys, self.task.work, "sample", *sides)
             | "Each scope" >> beam.Map(lambda keys: keys).with_output_types(tuple[str, bytes])
             | "Smallest of all" >> beam.CombinePerKey(steps.SmallestKeys(self.task.sample))
         )  # (scope, greatest key kept)
@@ -135,13 +87,13 @@ class ShufflePairs(beam.PTransform):
     samples: Any
     sentences: Any
 
-    def expand(self, shards: beam.PCollection[SentenceShard]) -> Reduced:
-        ranges = shards.pipeline | "Plan shards" >> CallOnce(plan_shards, self.look_ups.table, self.task)
-        return shards | "Shuffle" >> Shuffle(
+    def expand(self, groups: beam.PCollection[Group]) -> Reduced:
+        ranges = groups.pipeline | "Plan shards" >> CallOnce(plan_shards, self.look_ups.table, self.task)
+        return groups | "Shuffle" >> Shuffle(
             "rows",
             self.task.work,
             steps.BY_SHUFFLE_KEY,
-            map_step=steps.decide_shard,
+            map_step=steps.decide_shards,
             map_sides=(self.task, *self.look_ups, self.caps, self.samples, self.sentences),
             ranges=lambda _: beam.pvalue.AsSingleton(ranges),
             reduce_step=steps.write_shard,
@@ -160,7 +112,7 @@ class ShufflePairs(beam.PTransform):
 
 def find_repeats(decided: Iterable[Decided], task: DecideTask) -> WorkPath:
     """Return the path of the limits of repeated texts."""
-    return limit_texts([shard.texts for shard in decided], task.sentences_of_text, task.work)
+    return limit_texts([group.texts for group in decided], task.sentences_of_text, task.work)
 
 
 def plan_shards(table: TableBuilt, task: DecideTask) -> list[KeyRange]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import apache_beam as beam
 
-from wikianchor.pipelines.arrays.tables import save_tables
 from wikianchor.pipelines.dataset.inputs import wiki_of
 from wikianchor.pipelines.dataset.reader import Dataset, shards_of
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
-from wikianchor.pipelines.engine.transforms import ListElements, RunStep
-from wikianchor.pipelines.titles.row_groups import row_groups
+from wikianchor.pipelines.engine.transforms import GROUP_BYTES, ListElements, RunGroups, groups_of
 from wikianchor.pipelines.titles.title_build import build_title_index
 
 
@@ -37,14 +34,12 @@ class IndexBuilt(NamedTuple):
 
     Attributes:
         wiki: database name.
-        path: the path of the index.
-        groups: path of the table of the row groups of `titles`.
+        path: the path of the index, with the row groups of `titles`.
         counts: titles by kind.
     """
 
     wiki: str
     path: WorkPath
-    groups: WorkPath
     counts: dict[str, int]
 
 
@@ -52,8 +47,7 @@ def build_index(task: WikiTitles, work: Workspace) -> IndexBuilt:
     """Build the title index of a wiki on disk."""
     titles = shards_of(task.sentences, "titles") if task.sentences else []
     path, counts = build_title_index(titles, shards_of(task.entities, "sitelinks"), task.wiki, work.scratch)
-    groups = save_tables(work.scratch, f"groups-{task.wiki}", {"groups": row_groups(titles)})
-    return IndexBuilt(task.wiki, path, groups, counts)
+    return IndexBuilt(task.wiki, path, counts)
 
 
 @dataclass
@@ -73,11 +67,14 @@ class BuildIndex(beam.PTransform):
     others: Sequence[str] = ()
 
     def expand(self, begin: Any) -> beam.PCollection[IndexBuilt]:
-        directories = sorted((wiki_of(dataset), dataset.directory) for dataset in self.sentences)
+        datasets = sorted(self.sentences, key=wiki_of)
+        directories = [(wiki_of(dataset), dataset.directory) for dataset in datasets]
         directories += [(wiki, "") for wiki in self.others]
         wikis = [WikiTitles(*names, self.entities.directory) for names in directories]
+        # Those without titles are known by their sitelinks alone, of which there may be many.
+        sizes = [sum(dataset.sizes("titles")) for dataset in datasets] + [GROUP_BYTES] * len(self.others)
         return (
             begin
-            | "List wikis" >> ListElements(list, wikis)
-            | "Build index" >> RunStep(build_index, self.work, "index", self.work, key=attrgetter("wiki"))
+            | "List wikis" >> ListElements(list, groups_of(wikis, sizes))
+            | "Build index" >> RunGroups(build_index, self.work, "index", self.work)
         )

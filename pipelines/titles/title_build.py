@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from wikianchor.pipelines.arrays.hashing import hash_strings
 from wikianchor.pipelines.arrays.spill import Rows, Spill, hash_range, rows_of
 from wikianchor.pipelines.arrays.tables import distinct, find, save_pieces
 from wikianchor.pipelines.dataset.reader import groups_that_may_hold, read_batches
+from wikianchor.pipelines.titles.row_groups import row_groups
 from wikianchor.pipelines.titles.title_index import (
     BROKEN,
     DISAMBIGUATION,
@@ -61,9 +63,10 @@ def build_title_index(
         directory: directory of the table.
 
     Returns:
-        The path of the arrays `keys`, `items` and `codes` for `TitleIndex`; and counts for the report: `titles` of the
-        dump, titles that only Wikidata has (`elsewhere`), `redirects`, titles with an item `by_sitelink` and
-        `by_page_props`, and `conflicts`, where both name different items (page_props then takes precedence).
+        The path of the arrays `keys`, `items` and `codes` for `TitleIndex`, and of `groups`, those of `row_groups`;
+        and counts for the report: `titles` of the dump, titles that only Wikidata has (`elsewhere`), `redirects`,
+        titles with an item `by_sitelink` and `by_page_props`, and `conflicts`, where both name different items
+        (page_props then takes precedence).
 
     Raises:
         InputError: the disk is full.
@@ -74,8 +77,10 @@ def build_title_index(
         counts = _join(titles, sitelinks, wiki, table, parts, directory)
         starts = np.append(0, np.cumsum([table.count(part) for part in range(parts)]))
         _follow_redirects(table, ends, starts, directory)
-        lengths = dict.fromkeys(("keys", "items", "codes"), len(table))
-        return save_pieces(directory, f"titles-{wiki}", lengths, _finished(table, ends, starts)), counts
+        groups = row_groups(titles)
+        lengths = {"groups": len(groups), **dict.fromkeys(("keys", "items", "codes"), len(table))}
+        pieces = chain([{"groups": groups}], _finished(table, ends, starts))
+        return save_pieces(directory, f"titles-{wiki}", lengths, pieces), counts
 
 
 def _join(

@@ -262,17 +262,17 @@ def test_pairs_goes_on_where_it_stopped(shuffle: str, tmp_path: Path, monkeypatc
     base = ["build", f"--dumps={DEMO}", "--min_links=2", f"--shuffle={shuffle}"]
     assert cli.main([*base, f"--output={tmp_path}/whole"]) == 0
     log = tmp_path / "log"
-    decide, write = rows.decide_shard, rows.write_shard
+    decide, write = rows.decide_shards, rows.write_shard
 
     def failing(*args: Any) -> rows.ShardWritten:
         raise RuntimeError("killed")
 
-    def decided(shard: Any, *args: Any) -> Generator[pa.Table, None, rows.Decided]:
+    def decided(group: Any, *args: Any) -> Generator[pa.Table, None, rows.Decided]:
         with log.open("a") as file:
-            file.write(f"decide {shard.order}\n")
-        return (yield from decide(shard, *args))
+            file.write(f"decide {group.order}\n")
+        return (yield from decide(group, *args))
 
-    monkeypatch.setattr(rows, "decide_shard", decided)
+    monkeypatch.setattr(rows, "decide_shards", decided)
     monkeypatch.setattr(rows, "write_shard", failing)
     with pytest.raises(RuntimeError, match="killed"):
         cli.main([*base, f"--output={tmp_path}/out"])

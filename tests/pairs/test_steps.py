@@ -16,9 +16,10 @@ from wikianchor.pipelines.dataset.reader import open_datasets
 from wikianchor.pipelines.engine import sorted_runs
 from wikianchor.pipelines.engine.shuffle import ReduceRuns, spill_runs
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, SortedRun, key_ranges
+from wikianchor.pipelines.engine.transforms import Group
 from wikianchor.pipelines.pairs import graph as pairs
 from wikianchor.pipelines.pairs import steps as rows
-from wikianchor.pipelines.pairs.decisions import ANY_KEY, BUCKETS
+from wikianchor.pipelines.pairs.decisions import ANY_KEY
 from wikianchor.pipelines.pairs.entity_names import NameSources, build_names
 from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
 from wikianchor.pipelines.pairs.steps import DecideTask, LookUps, SmallestKeys, greatest_kept, shard_bounds, smallest
@@ -62,7 +63,9 @@ class Steps:
         for wiki, (pages, _) in wikis.items():
             path = write_sentences(tmp_path / wiki, wiki, pages, cut)
             self.indexes[wiki] = build_index(WikiTitles(wiki, str(path), entities.directory), self.work)
-        self.shards = list(list_sentence_shards([(wiki, str(tmp_path / wiki)) for wiki in wikis]))
+        self.together = list_sentence_shards([(wiki, str(tmp_path / wiki)) for wiki in wikis])
+        self.shards = [shard for group in self.together for shard in group.members]
+        self.groups = [Group(shard.order, (shard,)) for shard in self.shards]
         counted = [count_shard(shard, self.indexes, False, self.work) for shard in self.shards]
         self.links = {shard_result.order: shard_result.path for shard_result in counted}
         self.seen = {
@@ -95,8 +98,8 @@ class Steps:
         return dict(combined(combine, rows_read))
 
     def decided(self, caps: str | None = None, samples: dict[str, int] | None = None) -> Spilled:
-        spill = (rows.decide_shard, self.work.scratch, rows.BY_SHUFFLE_KEY, False)
-        return [spill_runs(shard, *spill, self.task, *self.tables, caps, samples or {}) for shard in self.shards]
+        spill = (rows.decide_shards, self.work.scratch, rows.BY_SHUFFLE_KEY, False)
+        return [spill_runs(group, *spill, self.task, *self.tables, caps, samples or {}) for group in self.groups]
 
     def written(self, decided: Spilled) -> list[rows.ShardWritten]:
         runs = [run for _, rows_read in decided for run in rows_read]
@@ -162,7 +165,7 @@ def test_rows_are_those_decided_each_once_in_the_order_of_their_places(tmp_path:
     steps = Steps(tmp_path)
     decided = steps.decided()
     written = steps.written(decided)
-    kept = sum(shard_result.buckets[0] for shard_result, _ in decided)
+    kept = sum(buckets[0] for group_result, _ in decided for buckets in group_result.buckets.values())
     assert sum(sum(shard.kept.values()) + sum(shard.duplicates.values()) for shard in written) == kept
     rows_read = rows_of(written)
     assert len(rows_read) == sum(sum(shard.kept.values()) for shard in written)
@@ -196,14 +199,18 @@ def test_neither_wiki_nor_page_nor_frequency_shows_in_the_order(tmp_path: Path) 
 
 @pytest.mark.parametrize("cut", [1, 5])
 @pytest.mark.parametrize(("spill", "portion"), [(100_000, 1 << 27), (60, 1), (1, 2000)])
-def test_neither_cut_nor_spill_nor_portion_shows_in_the_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int, spill: int, portion: int
+@pytest.mark.parametrize("grouped", [False, True])
+def test_neither_cut_nor_spill_nor_portion_nor_group_shows_in_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int, spill: int, portion: int, grouped: bool
 ) -> None:
     expected = Steps(tmp_path / "whole")
     whole = [shard.parts[0].sha256 for shard in expected.written(expected.decided())]
     monkeypatch.setattr(sorted_runs, "RUN_ROWS", spill)
     monkeypatch.setattr(rows, "PORTION_BYTES", portion)
     steps = Steps(tmp_path / "cut", cut)
+    if grouped:
+        assert len(steps.together) < len(steps.groups)
+        steps.groups = steps.together
     decided = steps.decided()
     assert [shard.parts[0].sha256 for shard in steps.written(decided[::-1])] == whole
     # And once more, as a runner may.
@@ -221,8 +228,8 @@ def test_samples_are_exact_and_the_same_for_any_cut(tmp_path: Path, per_wiki: bo
     )
     assert len(rows_read) == (154 if per_wiki else 77)
     buckets = Counter(dict.fromkeys(steps.seen, 0))
-    for shard_result, _ in decided:
-        buckets[shard_result.wiki] += sum(shard_result.buckets)
+    for group_result, _ in decided:
+        buckets.update({wiki: sum(numbers) for wiki, numbers in group_result.buckets.items()})
     assert buckets == steps.seen
     reference = Steps(tmp_path / "whole", sample=77, sample_per_wiki=per_wiki)
     assert reference.all_rows(reference.decided(None, reference.samples())) == rows_read
@@ -249,7 +256,7 @@ def test_caps_are_exact(tmp_path: Path, per_wiki: bool) -> None:
     rows_read = steps.all_rows(decided)
     assert counted(rows_read) == expected
     assert max(expected.values()) == cap
-    over = sum(shard_result.buckets[BUCKETS.index("over_cap")] for shard_result, _ in decided)
+    over = sum(group_result.metrics["links:over_cap"] for group_result, _ in decided)
     assert over > 0
 
 

@@ -1,7 +1,7 @@
 """Look-up tables as steps: counts add up in any bundling, floors, and the `entities` config that explains the ids."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,13 @@ import pytest
 from tests.stand_in import Item, small_wiki, work_of, write_entities, write_sentences
 from wikianchor.pipelines.arrays.tables import open_tables, read_table, save_tables
 from wikianchor.pipelines.dataset.reader import shards_of
+from wikianchor.pipelines.engine import transforms
+from wikianchor.pipelines.engine.transforms import Group
 from wikianchor.pipelines.pairs.entity_table import TableOptions
 from wikianchor.pipelines.pairs.options import PairChoices
 from wikianchor.pipelines.pairs.table_steps import (
     Counted,
+    SentenceShard,
     TableBuilt,
     TableTask,
     build_table,
@@ -59,11 +62,18 @@ def table_of(
     return built, rows
 
 
-def test_the_largest_shards_come_first_with_the_numbers_that_they_have(tmp_path: Path) -> None:
+def shards_in(groups: Iterable[Group]) -> list[SentenceShard]:
+    return [shard for group in groups for shard in group.members]
+
+
+def test_the_largest_shards_come_first_with_the_numbers_that_they_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pages, _ = small_wiki()
     wikis = {"aawiki": pages[:1], "bbwiki": pages}
     datasets = [(wiki, str(write_sentences(tmp_path / wiki, wiki, rows, 2))) for wiki, rows in wikis.items()]
-    shards = list_sentence_shards(datasets)
+    monkeypatch.setattr(transforms, "GROUP_BYTES", 1)
+    shards = shards_in(list_sentence_shards(datasets))
     sizes = [os.path.getsize(shard.path) for shard in shards]
     assert sizes == sorted(sizes, reverse=True)
     assert len(set(sizes)) > 1
@@ -80,7 +90,7 @@ def test_links_are_counted_whatever_the_cut_into_shards(tmp_path: Path, cut: int
     work = work_of(tmp_path / "o")
     indexes = {"enwiki": build_index(WikiTitles("enwiki", str(sentences), str(entities)), work)}
     seen, shards = 0, []
-    for order, shard in enumerate(sorted(list_sentence_shards([("enwiki", str(sentences))]))):
+    for order, shard in enumerate(sorted(shards_in(list_sentence_shards([("enwiki", str(sentences))])))):
         built = count_shard(shard, indexes, False, work)
         assert (built.order, built.wiki) == (order, "enwiki")
         assert len(read_table(built.path, "codes")) == built.seen
