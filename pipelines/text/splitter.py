@@ -342,7 +342,7 @@ def core_splitter_rules(language: str) -> dict[str, object]:
         "before_first_letter": _BEFORE_FIRST_LETTER,
         "goes_on": "".join(sorted(_GOES_ON)),
         "dashes": _DASHES,
-        "particles": _JAPANESE_GOES_ON if language == "ja" else _CHINESE_GOES_ON,
+        "particles": _particles(language),
         "openers": _JAPANESE_OPENERS.split(),
         "top_domains": _TOP_DOMAINS.split(),
         "time_zones": _TIME_ZONES.split(),
@@ -358,6 +358,11 @@ def core_splitter_rules(language: str) -> dict[str, object]:
         "ordinals": rules.ordinals,
         "roman": rules.roman,
     }
+
+
+def _particles(language: str) -> str:
+    """Return the characters with which a Japanese or Chinese sentence goes on."""
+    return _JAPANESE_GOES_ON if language == "ja" else _CHINESE_GOES_ON
 
 
 @cache
@@ -504,6 +509,8 @@ def _abbreviation_ends(kind: int, text: str, start: int, word_start: int, after:
     """Return whether the full stop of an abbreviation also ends the sentence."""
     if kind == _NEVER or not (text[after].isalpha() or text[after] in _BEFORE_FIRST_LETTER):
         return False
+    if rules.language in _IDEOGRAPHIC and text[after] in _particles(rules.language):
+        return False  # "&c. と書く"
     if kind == _RARELY:
         return not rules.starters or _next_is_starter(text, after, rules)
     if kind == _UNIT and not _is_counted(text, start, word_start, rules):
@@ -530,6 +537,10 @@ def _number_ends(word: str, text: str, start: int, dot: int, after: int, rules: 
         return True  # a year, "3:1.", "2.5."
     if len(word) == 3 and _NUMBER_BEFORE.search(text, max(start, dot - 8), dot - 3):
         return True  # "2 831 741."
+    end = dot - len(word)
+    words = text[max(start, end - _WINDOW) : end].rsplit(None, 1)
+    if not rules.starters and len(words) > 1 and len(words[1]) > 1 and words[1].isalpha() and words[1][0].isupper():
+        return True  # "and Apollo 17."
     return not text[after].isdigit() and _next_is_starter(text, after, rules)
 
 
@@ -573,7 +584,7 @@ def _bracket_ends(text: str, start: int, opening: int, closed: int, after: int, 
         return False
     if sign in STRONG_TERMINATORS:
         # 「…。」「…。」 is an enumeration; a particle continues the sentence around the quotation.
-        particles = _JAPANESE_GOES_ON if rules.language == "ja" else _CHINESE_GOES_ON
+        particles = _particles(rules.language)
         return text[after] not in "「『（(" and text[after] not in particles
     return after > closed
 

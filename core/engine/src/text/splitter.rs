@@ -508,6 +508,7 @@ impl Splitter {
     ) -> bool {
         match kind {
             _ if kind == NEVER || !(is_alpha(next) || self.is(next, BEFORE_FIRST_LETTER)) => false,
+            _ if self.rules.ideographic && self.is(next, PARTICLE) => false, // "&c. と書く"
             RARELY => self.rules.starters.is_empty() || self.next_is_starter(text, after),
             UNIT if !self.is_counted(text, start, word_start) => self.next_is_starter(text, after),
             // "5 p.m. EST"
@@ -539,6 +540,11 @@ impl Splitter {
         let is_group = word.chars().count() == 3;
         if is_group && has_number_before(text, back(text, dot, 8).max(start), back(text, dot, 3)) {
             return true; // "2 831 741."
+        }
+        let end = back(text, dot, word.chars().count());
+        let name = last_word(&text[back(text, end, WINDOW).max(start)..end]);
+        if self.rules.starters.is_empty() && name.is_some_and(|(name, inner)| inner && is_name(name)) {
+            return true; // "and Apollo 17."
         }
         !is_digit(next) && self.next_is_starter(text, after)
     }
@@ -688,6 +694,11 @@ fn bracketed(text: &str, at: usize, (opening, closing): (char, char), nests: boo
         }
     }
     None
+}
+
+/// Whether a word is of several letters and begins with a capital.
+fn is_name(word: &str) -> bool {
+    !is_one(word) && all(word, is_alpha) && word.chars().next().is_some_and(is_upper)
 }
 
 /// `text.rsplit(None, 1)[-1]`, and whether there is another word before it.
