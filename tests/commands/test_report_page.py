@@ -82,7 +82,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lost = f"It also says {shown} for all to see, and is dropped for that."
         # MediaWiki forbids < in titles; a dump may have it all the same.
         pages.append(wiki_page(f"{EVIL} {title}", number, f"{text}\n\n{lost}"))
-    items = [item(number, {"enwiki": title}, [99], {"en": BREAK}) for number, title in enumerate(titles, 1)]
+    items = [
+        item(number, {"enwiki": title}, [99], {"en": f"{BREAK} {title}"}) for number, title in enumerate(titles, 1)
+    ]
     dumps = folder / "dumps"
     dumps.mkdir()
     (dumps / "enwiki-20260101-pages-articles.xml.bz2").write_bytes(bz2.compress(export(pages)))
