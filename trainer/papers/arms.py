@@ -210,7 +210,8 @@ class ArmsRun:
         head = ["set", "arm", "score", f"above {first}"]
         seeds = max(map(len, scored.values()))
         pairs = f"{self.pairs.rows:,} pairs, fingerprint {self.pairs.fingerprint[:16]}"
-        about = f"{self.flags['model']}, {seeds} seed{'s' * (seeds > 1)}, {pairs}; 95 % intervals over seeds and test items."
+        drawn = f"{seeds} seed{'s' * (seeds > 1)}"
+        about = f"{self.flags['model']}, {drawn}, {pairs}; 95 % intervals over seeds and test items."
         return f"## {self.comparison.title}\n\n{about}\n\n{markdown_table(head, lines)}"
 
 
