@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
+from types import GenericAlias
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -110,7 +111,7 @@ class RunGroups(RunStep):
             work,
             name,
             *sides,
-            result=tuple[result or result_type(step), ...],  # type: ignore[misc]
+            result=GenericAlias(tuple, (result or result_type(step), ...)),
         )
 
     def expand(self, groups: beam.PCollection[Any]) -> beam.PCollection[Any]:

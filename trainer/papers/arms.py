@@ -6,6 +6,7 @@ stopped and a run costs a few kilobytes.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -21,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.hub import model_revision
 from wikianchor.io.markdown import markdown_table
 from wikianchor.io.storage import files_in, writing
 from wikianchor.trainer import task
@@ -72,10 +74,23 @@ class ArmsRun:
         return open_pairs(str(self.flags.get("data") or build_pairs(self.chosen.dumps, f"{self.output}/build")))
 
     @cached_property
+    def revision(self) -> str:
+        """A short hash of what vectors of entities and mined negatives depend on: the pairs and the model."""
+        model = str(self.flags["model"])
+        facts = [self.pairs.fingerprint, model_revision(model) if os.path.isdir(model) else model]
+        return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:16]
+
+    @cached_property
     def rows(self) -> pa.Table:
         """The rows that are trained on."""
         rows = read_pairs(self.pairs)
         return rows.filter(pa.array(~is_held_out(rows))) if self.comparison.held_out else rows
+
+    @cached_property
+    def held_out(self) -> pa.Table:
+        """The rows of entities that are held out."""
+        rows = read_pairs(self.pairs)
+        return rows.filter(pa.array(is_held_out(rows)))
 
     @cached_property
     def languages(self) -> Sequence[str]:
@@ -91,10 +106,12 @@ class ArmsRun:
     @cached_property
     def vectors(self) -> str:
         """The file of initial entity vectors: the user's, or the labels in the vectors of the model."""
-        path = str(self.flags.get("entity_vectors") or f"{self.output}/vectors.safetensors")
+        if given := self.flags.get("entity_vectors"):
+            return str(given)
+        path = f"{self.output}/vectors-{self.revision}.safetensors"
         if not os.path.exists(path):
-            given = EntityVectorsOptions(data=self.pairs.path, encode=str(self.flags["model"]), output=path)
-            print(initial_vectors.make(given), file=sys.stderr)
+            options = EntityVectorsOptions(data=self.pairs.path, encode=str(self.flags["model"]), output=path)
+            print(initial_vectors.make(options), file=sys.stderr)
         return path
 
     def sets(self, language: str) -> LoadedSets:
@@ -127,7 +144,7 @@ class ArmsRun:
         """Return the directory of an arm's pairs; write them if they are not there."""
         if not arm.variant and not self.comparison.held_out:
             return self.pairs.path
-        directory = f"{self.output}/data/{arm.variant or 'typed'}-{self.pairs.fingerprint[:16]}"
+        directory = f"{self.output}/data/{arm.variant or 'typed'}-{self.revision}"
         if os.path.exists(directory):
             return directory
         change = VARIANTS.get(arm.variant)
@@ -141,7 +158,7 @@ class ArmsRun:
         facts = {name: value for name, value in facts.items() if name not in ("output", "cache")}
         sets = self.sets(language)
         files = sorted(digest for _, parts in sets.tasks for part in parts for digest in part.source.files.values())
-        key = json.dumps([facts, self.pairs.fingerprint, files, VERSION], sort_keys=True)
+        key = json.dumps([facts, self.revision, files, VERSION], sort_keys=True)
         path = f"{self.output}/scores/{self.name(arm, language, seed)}.npz"
         if os.path.exists(path):
             with np.load(path) as kept:
@@ -169,8 +186,7 @@ class ArmsRun:
                 values = (sts_values if isinstance(part, ScoredPairs) else tatoeba_values)(part, vectors)
                 outcomes[f"{evaluation.name.partition('.')[0]} {short(part.name)}"] = values
         if self.comparison.held_out:
-            rows = read_pairs(self.pairs)
-            rows = rows.filter(pa.array(is_held_out(rows)))
+            rows = self.held_out
             outcomes |= {"entities of one type": typed_values(rows, vectors), "items": item_values(rows, vectors)}
         return {name: values for name, values in outcomes.items() if len(values)}
 
@@ -180,7 +196,7 @@ class ArmsRun:
         Seeds come before arms and languages, so that what is scored when a command is stopped can be compared.
         """
         arms, languages = self.comparison.arms, self.languages
-        if len({arm.name for arm in arms if arm.objective}) and not self.chosen.seeds:
+        if not self.chosen.seeds:
             raise UsageError("--seeds: name one at least")
         scored: dict[tuple[str, str], list[Outcomes]] = {}
         for seed in self.chosen.seeds:
@@ -238,7 +254,7 @@ def build_pairs(dumps: str, output: str) -> str:
         "build": [f"--dumps={dumps}", f"--output={output}"],
     }
     files = [file for part in dumps.split(",") for file in (part, *files_in(part))]
-    if any(re.search(r"\.json(\.gz|\.bz2)?$|page_props", file) for file in files):
+    if any(re.search(r"(?<!/download)\.json(\.gz|\.bz2)?$|page_props", file) for file in files):
         del commands["items"]
     else:
         commands["build"][0] += f",{items}"

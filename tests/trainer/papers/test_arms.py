@@ -1,5 +1,6 @@
 """Comparisons of arms: trained by seed, scored item by item, and taken up where they were stopped."""
 
+import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from safetensors.numpy import load_file, save_file
 from scipy.stats import spearmanr
 
 from tests.trainer.evaluate.conftest import sentences, write
@@ -43,7 +45,9 @@ def flags(sets: Path, wikis: Path, tiny_model: Path, tmp_path: Path) -> list[str
     return [*SMALL, "--seeds=1,2", *(f"--{name}={path}" for name, path in paths.items())]
 
 
-def test_a_language_before_and_after(flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_language_before_and_after(
+    flags: list[str], tiny_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["figure2", *flags, "--quota=40"]) == 0
     first = capsys.readouterr()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in first.out.splitlines() if "Tatoeba" in line]
@@ -63,6 +67,17 @@ def test_a_language_before_and_after(flags: list[str], tmp_path: Path, capsys: p
     again = capsys.readouterr()
     assert again.err.count("step 2/2 | loss") == 1
     assert again.out == first.out
+    # Another model gets vectors of its own, and a file of the user's that is missing is not written.
+    other = shutil.copytree(tiny_model, tmp_path / "other")
+    weights = load_file(other / "model.safetensors")
+    save_file({name: values + 0.1 for name, values in weights.items()}, other / "model.safetensors", {"format": "pt"})
+    assert main(["figure2", *flags, "--quota=40", f"--model={other}"]) == 0
+    assert capsys.readouterr().err.count("step 2/2 | loss") == 12
+    assert len([*(tmp_path / "o").glob("vectors-*.safetensors")]) == 2
+    missing = tmp_path / "none.safetensors"
+    assert main(["figure2", *flags, "--quota=40", f"--entity_vectors={missing}"]) == 1
+    assert not missing.exists()
+    capsys.readouterr()
     # With other options nothing is taken up.
     assert main(["figure2", *flags, "--quota=40", "--learning_rate=1e-4"]) == 0
     assert capsys.readouterr().err.count("step 2/2 | loss") == 12
@@ -99,6 +114,8 @@ def test_pairs_are_built_from_dumps(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     dumps = tmp_path / "dumps"
     dumps.mkdir()
     (dumps / "kwwiki-20260101-pages-articles.xml.bz2").touch()
+    # What `wikianchor download` writes beside the dumps is no dump.
+    (dumps / "download.json").touch()
     assert arms.build_pairs(str(dumps), "out") == "out/pairs"
     items = "out/wikidata.json.gz"
     assert ran == [
