@@ -1,8 +1,8 @@
 """Which rows are left out because others have the same positive or nearly the same anchor.
 
 A row has a key of its positive, one or more of its anchor, and a rank, which is a keyed hash. Of the rows of a key
-those of the smallest ranks stay. `cap_rows` finds, for each key with too many rows, the greatest rank that stays; only
-these keys are kept, so that the table is small.
+those of the smallest ranks stay. `cap_rows` finds, for each key of which rows are left out, the greatest rank that
+stays; only these keys are kept, so that the table is small.
 """
 
 from __future__ import annotations
@@ -29,10 +29,12 @@ class Cap(NamedTuple):
     Attributes:
         name: the column of keys in the tables of the shards.
         most: the largest number of rows of a key.
+        unrelated: the rank from which on rows stay only if all rows of the key are of such ranks; None for all ranks.
     """
 
     name: str
     most: int
+    unrelated: np.uint64 | None = None
 
 
 def cap_rows(paths: Sequence[str], cap: Cap, work: Workspace) -> WorkPath:
@@ -46,22 +48,28 @@ def cap_rows(paths: Sequence[str], cap: Cap, work: Workspace) -> WorkPath:
             ranks = np.repeat(read_table(path, "ranks"), keys.shape[1])
             rows = rows_of(_ROW, key=keys.ravel(), rank=ranks)
             spill.add(rows, hash_range(rows["key"], parts))
-        full = [greatest_ranks(spill.read(part), cap.most) for part in range(parts)]
+        full = [greatest_ranks(spill.read(part), cap) for part in range(parts)]
     pieces = [{"keys": rows["key"], "ranks": rows["rank"]} for rows in full]
     length = sum(map(len, full))
     return save_pieces(work.scratch, f"cap-{cap.name}", {"keys": length, "ranks": length}, pieces)
 
 
-def greatest_ranks(rows: npt.NDArray[np.void], most: int) -> npt.NDArray[np.void]:
-    """Return, of each key with more than `most` rows, the row that is the last to stay, by key.
+def greatest_ranks(rows: npt.NDArray[np.void], cap: Cap) -> npt.NDArray[np.void]:
+    """Return, of each key of which rows are left out, the row that is the last to stay, by key.
 
-    >>> rows = np.array([(7, 3), (5, 1), (7, 1), (7, 2)], _ROW)
-    >>> greatest_ranks(rows, 2).tolist()
+    >>> rows = np.array([(7, 3), (5, 1), (7, 1), (7, 2), (5, 9)], _ROW)
+    >>> greatest_ranks(rows, Cap("positives", 2)).tolist()
     [(7, 2)]
+    >>> greatest_ranks(rows, Cap("positives", 2, unrelated=np.uint64(9))).tolist()
+    [(5, 1), (7, 2)]
     """
     rows = rows[np.lexsort((rows["rank"], rows["key"]))]
     _, starts, counts = np.unique(rows["key"], return_index=True, return_counts=True)
-    last: npt.NDArray[np.void] = rows[starts[counts > most] + most - 1]
+    staying = np.minimum(counts, cap.most)
+    if cap.unrelated is not None and len(rows):
+        related = np.add.reduceat((rows["rank"] < cap.unrelated).astype(np.int64), starts)
+        staying = np.where(related > 0, np.minimum(staying, related), staying)
+    last: npt.NDArray[np.void] = rows[(starts + staying - 1)[staying < counts]]
     return last
 
 

@@ -20,7 +20,7 @@ from wikianchor.pipelines.arrays.tables import distinct, find, open_tables, save
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.dataset.workspace import WorkPath
 from wikianchor.pipelines.engine.progress_file import ProgressFile
-from wikianchor.pipelines.export.anchors import closeness, is_weak, words_of
+from wikianchor.pipelines.export.anchors import closeness, closest_first, is_weak, words_of
 from wikianchor.pipelines.export.links import link_hashes
 from wikianchor.pipelines.export.minhash import band_keys
 from wikianchor.pipelines.export.task import REASONS, ExportTask, InputShard
@@ -275,11 +275,9 @@ class _TextChooser:
             task.seed, pairs.column("sentence_id").to_numpy(), ids, pairs.column("mention_start").to_numpy(), -1
         )
         if self._anchor is None:
-            # Those closest to the positive have the smallest ranks.
             distinct_positives, index = np.unique(positives, return_inverse=True)
             words = list(map(words_of, self._positive.texts(distinct_positives).to_pylist()))
-            farness = np.uint64(3) - closeness(sentences, [words[number] for number in index])
-            ranks = farness << np.uint64(62) | ranks >> np.uint64(2)
+            ranks = closest_first(closeness(sentences, [words[number] for number in index]), ranks)
         return RowKeys(anchors, self._positive.keys_of(positives)[:, None], ranks)
 
     def _negatives(self, of_row: Ints, pairs: _Pairs, positives: Ints) -> tuple[Ints, Ints, Ints]:

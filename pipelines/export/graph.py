@@ -168,7 +168,6 @@ def build(
     import apache_beam as beam
 
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep, as_dict
-    from wikianchor.pipelines.export.caps import Cap
     from wikianchor.pipelines.export.choices import Indexes, choose_texts
     from wikianchor.pipelines.export.rows import export_shard
     from wikianchor.pipelines.export.task import list_shards
@@ -201,8 +200,8 @@ def build(
     limits: dict[str, Any] = {}
     if task.caps:
         keys = chosen | "Keys" >> beam.Map(attrgetter("keys"))  # path
-        for name, most in task.caps.items():
-            limits[name] = beam.pvalue.AsSingleton(keys | f"Cap {name}" >> CapRows(Cap(name, most), work))
+        for cap in task.caps:
+            limits[cap.name] = beam.pvalue.AsSingleton(keys | f"Cap {cap.name}" >> CapRows(cap, work))
     sides = (
         task,
         as_dict(chosen, "By shard", attrgetter("order")),

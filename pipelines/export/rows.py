@@ -83,7 +83,7 @@ def export_shard(
     every = Chosen(*(read_table(paths_of.texts, name) for name in Chosen._fields))
     limits = {"positives": positive_cap, "anchors": anchor_cap}
     if any(limits.values()):
-        every.reasons[every.reasons == 0] = rows_over(paths_of.keys, limits)
+        every.reasons[every.reasons == 0] = rows_over(paths_of.keys, limits, task.unrelated)
     counts: dict[str, npt.NDArray[np.int64]] = {}
     entities: dict[str, list[Ints]] = {name: [np.zeros(0, np.int64)] for name in ENTITIES}
     first = 0
@@ -115,18 +115,21 @@ def export_shard(
     return Exported(parts, {name: tuple(numbers.tolist()) for name, numbers in sorted(counts.items())}, path)
 
 
-def rows_over(path: str, limits: Mapping[str, str | None]) -> Ints:
+def rows_over(path: str, limits: Mapping[str, str | None], unrelated: np.uint64 | None) -> Ints:
     """Return for each row of `RowKeys` the index of the reason for which it is left out, 0 for those that stay.
 
     Args:
         path: the path of the tables of `RowKeys`.
         limits: the paths of the tables of `caps.cap_rows`, by the column of the keys; None for no cap.
+        unrelated: see `Cap`.
     """
     ranks = read_table(path, "ranks")
     reasons = np.zeros(len(ranks), np.int64)
     for name, reason in (("positives", "over_cap"), ("anchors", "near_duplicate")):
         if limit := limits[name]:
             reasons[is_over(limit, read_table(path, name), ranks)] = REASONS.index(reason)
+    if unrelated is not None:
+        reasons[(reasons == REASONS.index("over_cap")) & (ranks >= unrelated)] = REASONS.index("unrelated")
     return reasons
 
 

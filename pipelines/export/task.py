@@ -13,14 +13,16 @@ import pyarrow.compute as pc
 
 from wikianchor.pipelines.dataset.reader import shards_of
 from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.export.anchors import UNRELATED
+from wikianchor.pipelines.export.caps import Cap
 from wikianchor.pipelines.export.minhash import OF_ANY, OF_ONE
 from wikianchor.pipelines.export.text_index import EVERY_LANGUAGE, Ints, LanguageRule
-from wikianchor.pipelines.export.texts import OF_PAGES, PAGE_TEXTS, SENTENCE
+from wikianchor.pipelines.export.texts import LEAD, OF_PAGES, PAGE_TEXTS, SENTENCE
 
 # Why a row of `pairs` is or is not exported.
 REASONS = (
     *("kept", "no_anchor_text", "no_positive_text", "weak_anchor", "no_negative_text", "equal_negative"),
-    *("near_duplicate", "over_cap"),
+    *("near_duplicate", "over_cap", "unrelated"),
 )
 
 
@@ -72,11 +74,17 @@ class ExportTask:
     max_per_positive: int
 
     @property
-    def caps(self) -> dict[str, int]:
-        """How many rows of a key stay, by the column of the keys (`find_keys`). A text of an entity stands once as an
-        anchor, whatever its near duplicates."""
+    def caps(self) -> list[Cap]:
+        """Which rows are left out because of others. A text of an entity stands once as an anchor, whatever its near
+        duplicates."""
         anchors = 0 if self.near_duplicates and self.anchor == SENTENCE else 1
-        return {name: most for name, most in (("anchors", anchors), ("positives", self.max_per_positive)) if most}
+        caps = [Cap("anchors", anchors), Cap("positives", self.max_per_positive, self.unrelated)]
+        return [cap for cap in caps if cap.most]
+
+    @property
+    def unrelated(self) -> np.uint64 | None:
+        """The rank of sentences without a word of their lead, which are left out where others have one."""
+        return UNRELATED if (self.anchor, self.positive) == (SENTENCE, LEAD) else None
 
     @property
     def bands(self) -> int:

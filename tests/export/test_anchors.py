@@ -55,6 +55,20 @@ def test_how_many_words_a_sentence_has_in_common_with_its_positive() -> None:
     assert closeness(pieces, [words] * 4).tolist() == [1, 1, 0, 0]
 
 
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        # Vowel signs are no letters to Python.
+        ("ঢাকা বাংলাদেশের রাজধানী।", "তিনি বাংলাদেশের একটি শহরে থাকেন।"),
+        ("오슬로는 노르웨이의 수도이다.", "노르웨이에서 왔다."),
+        ("ออสโลเป็นเมืองหลวงของนอร์เวย์", "เขามาจากประเทศนอร์เวย์"),
+        ("Украї́на — держава", "Він народився в Україні."),
+    ],
+)
+def test_words_in_common_in_scripts_of_all_kinds(text: str, other: str) -> None:
+    assert words_of(text) & words_of(other)
+
+
 def test_the_closest_sentences_are_exported(tmp_path: Path) -> None:
     close = [f"Norway moved its {word} parliament to [[Oslo]] at the fjord." for word in ("oldest", "second", "royal")]
     far = [
@@ -75,6 +89,6 @@ def test_the_closest_sentences_are_exported(tmp_path: Path) -> None:
     options = ExportOptions(pairs=f"{tmp_path}/pairs", output=f"{tmp_path}/out", near_duplicates=True)
     ledger = graph.run(options.completed(), [])["ledger"]["rows"]["enwiki"]
     anchors = {row["anchor"] for row in read_rows(tmp_path / "out", "export")}
-    assert len(anchors) == 5
-    assert anchors >= {re.sub(r"[][]", "", sentence) for sentence in close}
-    assert ledger == {"kept": 5, "over_cap": 3, "weak_anchor": 1, "seen": 9}
+    # Those without a word of the lead are left out, as there are others.
+    assert anchors == {re.sub(r"[][]", "", sentence) for sentence in close}
+    assert ledger == {"kept": 3, "unrelated": 5, "weak_anchor": 1, "seen": 9}
