@@ -39,6 +39,7 @@ from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
 from wikianchor.pipelines.templates.cache import table_of_dumps
 from wikianchor.pipelines.templates.steps import TemplatePages
 from wikianchor.pipelines.templates.store import COLUMNS, save_store
+from wikianchor.pipelines.text.dump_sample import with_writing
 from wikianchor.pipelines.wikimedia.core_record import ANY_CORE
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.extractors import make_extractor
@@ -233,7 +234,7 @@ def _cut(whole: _Cut, differs: Callable[[_Cut], bool]) -> _Cut:
 def compare_dump(path: str) -> tuple[int, int]:
     """Compare the engines on a dump; return the number of pages, and of those that differ, which are printed."""
     try:
-        site = site_of(path)
+        site = with_writing(site_of(path), [path])
     except InputError:
         return 0, 0
     part = Range(path, 0, file_size(path), True)

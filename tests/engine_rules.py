@@ -17,7 +17,7 @@ from wikianchor.pipelines.text.core_rules import text_rules
 from wikianchor.pipelines.wikimedia.core_rules import shared_rules, site_rules
 from wikianchor.pipelines.wikimedia.core_tables import character_tables
 from wikianchor.pipelines.wikimedia.page_kinds import disambiguation_templates
-from wikianchor.pipelines.wikimedia.site import site_for
+from wikianchor.pipelines.wikimedia.site import Writing, site_for
 
 
 def characters() -> dict[str, object]:
@@ -36,14 +36,18 @@ def characters() -> dict[str, object]:
     return {"bits": sorted(by_code.items()), "zeros": tables.zeros, "composed": tables.composed, **by_char}
 
 
-def rules_of(wikis: Iterable[str], languages: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the rules of all wikis, of some wikis and of some languages."""
+def rules_of(wikis: Iterable[str], languages: Iterable[str] = (), cases: Iterable[Any] = ()) -> dict[str, Any]:
+    """Return the rules of all wikis, of some wikis, of some languages and of cases with a `writing` of their own."""
     sites = list(map(site_for, wikis))
+    texts = {code: json.loads(text_rules(code)) for code in {*languages, *(site.language for site in sites)}}
+    for case in cases:
+        name = case["language"] + json.dumps(case["writing"], ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        texts[name] = json.loads(text_rules(case["language"], Writing.from_json(case["writing"])))
     return {
         "shared": shared_rules(),
         "characters": characters(),
         "sites": {site.wiki: json.loads(site_rules(site)) for site in sites},
-        "texts": {code: json.loads(text_rules(code)) for code in {*languages, *(site.language for site in sites)}},
+        "texts": texts,
         "disambiguation": {site.wiki: disambiguation_templates(site.language) for site in sites},
     }
 
@@ -54,7 +58,7 @@ def main() -> None:
     cases = list(map(json.loads, lines))
     wikis = {"enwiki", *(case["wiki"] for case in cases if "wiki" in case)}
     languages = {case["language"] for case in cases if "language" in case}
-    json.dump(rules_of(sorted(wikis), sorted(languages)), sys.stdout)
+    json.dump(rules_of(sorted(wikis), sorted(languages), [case for case in cases if "writing" in case]), sys.stdout)
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ class _CompiledReader(PageReader):
         self._kinds = PageKinds(site.language, disambiguation_marker(site, self._store))
         self._core = core.PageReader(
             rules=site_rules(site),
-            text_rules=text_rules(site.language),
+            text_rules=text_rules(site.language, site.writing),
             disambiguation=disambiguation_templates(site.language),
             find_template=self._store.find if self._store else None,
             marks_disambiguation=self._kinds.marks_disambiguation,

@@ -23,6 +23,7 @@ from wikianchor.io.options import recorded
 from wikianchor.io.storage import file_size, free_bytes, is_local
 from wikianchor.pipelines.dataset.changes import CRASHED, CRASHED_TEMPLATE, difference
 from wikianchor.pipelines.dataset.inputs import file_records
+from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.dataset.reader import open_datasets
 from wikianchor.pipelines.dataset.reasons import listed, most
 from wikianchor.pipelines.dataset.workspace import Workspace
@@ -31,6 +32,7 @@ from wikianchor.pipelines.engine.rates import dump_seconds, template_seconds
 from wikianchor.pipelines.engine.stage import Stage, commit_dataset, counts_by_kind, made_with, run_stage
 from wikianchor.pipelines.sentences.compiled_reader import engine_of
 from wikianchor.pipelines.sentences.options import SentencesOptions
+from wikianchor.pipelines.text.dump_sample import with_writing
 from wikianchor.pipelines.text.template_losses import most_costly
 from wikianchor.pipelines.wikimedia.choices import FROM_DUMP, PARSERS
 from wikianchor.pipelines.wikimedia.core import core_of
@@ -59,7 +61,7 @@ def run(
     """
     from wikianchor.pipelines.text.splitter import make_splitter
 
-    site, footers = read_site(config.dumps, config.wiki)
+    site, footers = site_of(config)
     header_wiki = wiki_of_header(config.dumps[0])
     # A missing package is found now, not on a worker.
     make_splitter(config.splitter, site.language)
@@ -109,6 +111,16 @@ def run(
     return manifest
 
 
+def site_of(config: SentencesOptions) -> tuple[Site, frozenset[str]]:
+    """Return the wiki, and the files that should end with </mediawiki>.
+
+    How the language is written is that of --previous, because the rows that are copied follow from it.
+    """
+    site, footers = read_site(config.dumps, config.wiki)
+    previous = read_manifest(config.previous) if config.previous else None
+    return with_writing(site, config.dumps, previous["options"] if previous else None), footers
+
+
 def excluded_pages(config: SentencesOptions, site: Site) -> ExcludedPages:
     """Return the pages of the wiki that --exclude_pages names.
 
@@ -124,6 +136,7 @@ def options_of(config: SentencesOptions, site: Site, excluded: ExcludedPages) ->
         "wiki": site.wiki,
         "language": site.language,
         "site": site.digest(),
+        "writing": site.writing.to_json(),
         "exclude_pages": excluded.digest(),
     } | recorded(config)
 

@@ -264,7 +264,9 @@ class PythonReader(PageReader):
             dropped["disambiguation_page"] = len(extract.links.starts)
         else:
             fragments: list[Sentence] | None = None if fragment_rows is None else []
-            kept = page_sentences(extract, self._split, self._site.language, dropped, fragments)
+            kept = page_sentences(
+                extract, self._split, self._site.language, dropped, fragments, writing=self._site.writing
+            )
             if is_disambiguation and fragments is not None:
                 fragments = sorted(sentence._replace(region="disambiguation") for sentence in (*kept, *fragments))
                 dropped = +Counter(heading=dropped["heading"], disambiguation_page=_links_in(fragments))

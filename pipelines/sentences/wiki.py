@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader, P
 from wikianchor.pipelines.sentences.steps import keep_tail
 from wikianchor.pipelines.templates.cache import table_of_dumps, table_of_shards
 from wikianchor.pipelines.templates.store import TemplateStore
+from wikianchor.pipelines.text.dump_sample import with_writing
 from wikianchor.pipelines.text.page_text import PageText, TextReader, TextSentence
 from wikianchor.pipelines.wikimedia.choices import BUILTIN, FROM_DUMP, PARSERS, SPLITTERS
 from wikianchor.pipelines.wikimedia.dump_names import dump_files, part_order
@@ -100,6 +102,12 @@ class Wiki:
     def with_templates(self, path: str | None) -> Wiki:
         """Return the wiki with the table of templates at a path."""
         return Wiki(self._reader, self.dumps, self._footers, path)
+
+    def as_in(self, options: Mapping[str, Any]) -> Wiki:
+        """Return the wiki with sentences as in a dataset, given the options in its manifest: with `--previous`, they
+        follow from an earlier dump."""
+        reader = replace(self._reader, site=with_writing(self.site, self.dumps, options))
+        return type(self)(reader, self.dumps, self._footers, self.templates)
 
     def sentences(self) -> Iterator[dict[str, Any]]:
         """Yield the rows of `sentences`, in the order of the dump; `wikianchor.schemas.sentences` names the fields.
@@ -301,7 +309,8 @@ def open_wiki(
         dumps: a pages-articles dump: a file, a glob, several with commas, or a list of these.
         wiki: database name of the wiki, such as enwiki, where the header of the dumps does not name it or is wrong.
         templates: what templates show: "dump" for the Template pages of the dumps, "builtin" for rules by their names
-            alone, or the directory of a dataset `templates` or `sentences` of these dumps.
+            alone, or the directory of a dataset `templates` or `sentences` of these dumps. Where that is one of
+            `sentences`, the scripts and abbreviations are those in its manifest, instead of those of the dumps.
         splitter, parser, fragments, engine, allow_truncated, documents: as the options of `wikianchor sentences`.
         exclude_pages: as the option of `wikianchor sentences`.
         cache: directory of caches, local or a URI; None for $WIKIANCHOR_CACHE, $XDG_CACHE_HOME/wikianchor or
@@ -327,6 +336,8 @@ def open_wiki(
     """
     paths = _files(dumps)
     site, footers = read_site(paths, wiki)
+    manifest = None if templates in (FROM_DUMP, BUILTIN) else read_manifest(templates)
+    site = with_writing(site, paths, manifest["options"] if manifest else None)
     for name, value, choices in (("splitter", splitter, SPLITTERS), ("parser", parser, PARSERS)):
         if value not in choices:
             raise UsageError(f"{name}={value!r}: choose of {', '.join(choices)}")
@@ -347,7 +358,7 @@ def open_wiki(
     elif templates == BUILTIN:
         table = None
     else:
-        table = table_of_shards(_template_shards(templates, site), site, cache)
+        table = table_of_shards(_template_shards(templates, manifest, site), site, cache)
     return Wiki(reader, paths, footers, table)
 
 
@@ -365,13 +376,12 @@ def _files(dumps: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> 
     return sorted(paths, key=part_order)
 
 
-def _template_shards(directory: str, site: Site) -> list[str]:
-    """Return the shards of the templates in the directory of a dataset.
+def _template_shards(directory: str, manifest: dict[str, Any] | None, site: Site) -> list[str]:
+    """Return the shards of the templates in the directory of a dataset with a manifest.
 
     Raises:
         InputError: it is no dataset with templates, or of another wiki.
     """
-    manifest = read_manifest(directory)
     # A dataset has no config `templates` where the dump has no Template page.
     if manifest is None or (manifest["dataset"] != "templates" and manifest["options"].get("templates") != FROM_DUMP):
         raise InputError(f"{directory}: no finished dataset with templates: give one of `wikianchor templates`")

@@ -1,6 +1,7 @@
 """Cut text into sentences, and recognise those that are not complete sentences of prose."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import compress
@@ -9,6 +10,7 @@ from typing import Final, Protocol
 from unicodedata import category
 
 from wikianchor.pipelines.text.splitter import LANGUAGE_TERMINATORS, STRONG_TERMINATORS, WEAK_TERMINATORS
+from wikianchor.pipelines.wikimedia.site import Writing
 
 # Reason -> its meaning, in the order of the tests. The first reason that applies is returned.
 FRAGMENT_REASONS: Final = MappingProxyType(
@@ -17,11 +19,15 @@ FRAGMENT_REASONS: Final = MappingProxyType(
         "long": "more than 1,000 characters: a missed boundary, or no prose",
         "markup": "contains wikitext or HTML",
         "unbalanced": "contains an unbalanced bracket",
-        "no_letters": "letters are less than half of the characters that are not white space",
-        "script": "less than half of the letters belong to the scripts of the wiki's language",
+        "no_letters": "letters are less than half of the characters that are not white space, or a quarter in Chinese, "
+        "Japanese and Korean",
+        "script": "less than half of the letters belong to the scripts of the wiki's language; in Chinese, Japanese "
+        "and Korean, more than three quarters of all characters are letters of other scripts",
         "no_terminator": "does not end with punctuation, in a language that uses it: a heading, a caption, a list item",
     }
 )
+
+UNKNOWN: Final = Writing()
 
 _LONGEST: Final = 1000
 _SHORTEST: Final = 10
@@ -103,7 +109,8 @@ _SCRIPTS: Final = {
     "Adlam": "\U0001e900-\U0001e94b",
 }
 
-# Script -> languages written in it. Languages that are not here are accepted in any script.
+# Script -> languages written in it, to which the scripts are added that most letters of a dump are of. Languages that
+# have neither are accepted in any script.
 _LANGUAGES_OF: Final = {
     "Latin": """
         aa ace af ak als an ang ast atj ay az ban bar bat-smg bbc bcl bi bjn bm br bs bug ca cbk-zam cdo ceb ch cho co
@@ -163,6 +170,9 @@ _CASED: Final = ("Latin", "Greek", "Cyrillic", "Armenian")
 # Languages that write sentences without closing punctuation.
 _UNPUNCTUATED: Final = frozenset({"th", "lo", "km", "shn", "nod"})
 _IDEOGRAPHIC: Final = frozenset({"Han", "Kana", "Hangul"})
+# A sentence in one of these scripts has letters in this part of its characters, and foreign letters not in all of the
+# rest: digits and brackets are text too.
+_IDEOGRAPHIC_PART: Final = 4
 # Non-letters of a language with unknown scripts: ASCII signs and general punctuation.
 _SIGNS: Final = "!-@[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f"
 _SPACES: Final = "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -192,9 +202,25 @@ class FragmentTest(Protocol):
 
 
 @cache
-def has_capitals(language: str) -> bool:
+def has_capitals(language: str, writing: Writing = UNKNOWN) -> bool:
     """Return whether sentences of a language begin with a capital; False for unknown languages."""
-    return any(language in _LANGUAGES_OF[script].split() for script in _CASED)
+    return not set(_CASED).isdisjoint(_scripts(language, writing))
+
+
+def share_of_scripts(text: str) -> tuple[dict[str, float], int]:
+    """Return the part that each script has of the letters of a text, and the number of letters.
+
+    >>> share_of_scripts("Αθήνα, a")
+    ({'Latin': 0.16666666666666666, 'Greek': 0.8333333333333334}, 6)
+    """
+    numbers = {char: number for char, number in Counter(text).items() if char.isalpha()}
+    letters = sum(numbers.values())
+    shares = {}
+    for script, characters in _SCRIPTS.items():
+        is_of_script = re.compile(f"[{characters}]").match
+        if number := sum(number for char, number in numbers.items() if is_of_script(char)):
+            shares[script] = number / letters
+    return shares, letters
 
 
 def markup_offsets(text: str) -> list[int]:
@@ -216,7 +242,7 @@ def markup_offsets(text: str) -> list[int]:
 
 
 @cache
-def make_non_letter_finder(language: str) -> Callable[[str], bytes]:
+def make_non_letter_finder(language: str, writing: Writing = UNKNOWN) -> Callable[[str], bytes]:
     """Return a function that maps a text to one byte per character.
 
     The byte is 1 for a character that is neither white space nor a letter of the scripts of the language, otherwise 0.
@@ -224,7 +250,7 @@ def make_non_letter_finder(language: str) -> Callable[[str], bytes]:
     >>> make_non_letter_finder("el")("α b").hex()
     '000001'
     """
-    scripts = _scripts(language)
+    scripts = _scripts(language, writing)
     bits = bytearray([bool(scripts)]) * _ALL_CHARACTERS
     for first, last in _ranges(scripts):
         bits[first : last + 1] = bytes([not scripts]) * (last + 1 - first)
@@ -246,8 +272,14 @@ def make_non_letter_finder(language: str) -> Callable[[str], bytes]:
     return find_non_letters
 
 
-def _scripts(language: str) -> list[str]:
-    return [script for script, languages in _LANGUAGES_OF.items() if language in languages.split()]
+def scripts_of(language: str) -> list[str]:
+    """Return the scripts that the table has of a language."""
+    return _scripts(language, UNKNOWN)
+
+
+def _scripts(language: str, writing: Writing) -> list[str]:
+    listed = (script for script, languages in _LANGUAGES_OF.items() if language in languages.split())
+    return list(dict.fromkeys((*listed, *writing.scripts)))
 
 
 def _ranges(scripts: list[str]) -> list[tuple[int, int]]:
@@ -257,7 +289,7 @@ def _ranges(scripts: list[str]) -> list[tuple[int, int]]:
 
 
 @cache
-def make_fragment_test(language: str) -> FragmentTest:
+def make_fragment_test(language: str, writing: Writing = UNKNOWN) -> FragmentTest:
     """Return a function that tells why a text is not a complete sentence of a language.
 
     Its arguments are the sentence, stripped; whether the sentence contains one of the `markup_offsets`; and its number
@@ -269,8 +301,9 @@ def make_fragment_test(language: str) -> FragmentTest:
     >>> reason("The bus stops here.", False), reason("A list of stops", False), reason("1234 5678 901.", False)
     (None, 'no_terminator', 'no_letters')
     """
-    shortest = _shortest(language)
-    find_non_letters = make_non_letter_finder(language)
+    ideographic = _is_ideographic(language, writing)
+    shortest = _SHORTEST_IDEOGRAPHIC if ideographic else _SHORTEST
+    find_non_letters = make_non_letter_finder(language, writing)
     punctuated = language not in _UNPUNCTUATED
     signs = _terminators(language)
     terminated = re.compile(rf"[{signs}][\s{_CLOSERS}]*\Z").search
@@ -288,7 +321,9 @@ def make_fragment_test(language: str) -> FragmentTest:
         if non_letters is None:
             non_letters = find_non_letters(sentence).count(1)
         # A quick test first: at most half of the characters of a sentence are blanks.
-        if 4 * non_letters > length and (reason := _script_reason(sentence, non_letters, find_non_letters)):
+        if 4 * non_letters > length and (
+            reason := _script_reason(sentence, non_letters, find_non_letters, ideographic=ideographic)
+        ):
             return reason
         if punctuated and sentence[-1] not in signs and not terminated(sentence, length - _LONGEST_CLOSE):
             return "no_terminator"
@@ -297,19 +332,21 @@ def make_fragment_test(language: str) -> FragmentTest:
     return fragment_reason
 
 
-def _shortest(language: str) -> int:
-    return _SHORTEST_IDEOGRAPHIC if _IDEOGRAPHIC.intersection(_scripts(language)) else _SHORTEST
+def _is_ideographic(language: str, writing: Writing) -> bool:
+    return not _IDEOGRAPHIC.isdisjoint(_scripts(language, writing))
 
 
 def _terminators(language: str) -> str:
     return WEAK_TERMINATORS + STRONG_TERMINATORS + LANGUAGE_TERMINATORS.get(language, "")
 
 
-def core_fragment_rules(language: str) -> dict[str, object]:
+def core_fragment_rules(language: str, writing: Writing) -> dict[str, object]:
     """Return what the compiled core has to know; the names are those of the struct `FragmentRules` in `core/engine`."""
-    scripts = _scripts(language)
+    scripts = _scripts(language, writing)
+    ideographic = _is_ideographic(language, writing)
     return {
-        "shortest": _shortest(language),
+        "shortest": _SHORTEST_IDEOGRAPHIC if ideographic else _SHORTEST,
+        "ideographic": ideographic,
         "longest": _LONGEST,
         "ranges": _ranges(scripts),
         "scripts": bool(scripts),
@@ -321,14 +358,18 @@ def core_fragment_rules(language: str) -> dict[str, object]:
     }
 
 
-def _script_reason(sentence: str, non_letters: int, find_non_letters: Callable[[str], bytes]) -> str | None:
+def _script_reason(
+    sentence: str, non_letters: int, find_non_letters: Callable[[str], bytes], ideographic: bool
+) -> str | None:
     """Return 'no_letters' or 'script' if one of them applies, otherwise None."""
     visible = len(sentence) - sentence.count(" ")
     if 2 * non_letters > visible:
         letters = sum(map(_is_letter, sentence))
-        if 2 * letters < visible:
+        if (_IDEOGRAPHIC_PART if ideographic else 2) * letters < visible:
             return "no_letters"
-        if 2 * sum(map(_is_letter, compress(sentence, find_non_letters(sentence)))) > letters:
+        foreign = sum(map(_is_letter, compress(sentence, find_non_letters(sentence))))
+        # A word has few ideographs and many letters: a name and its dates may be longer than the rest of a sentence.
+        if _IDEOGRAPHIC_PART * (visible - foreign) < visible if ideographic else 2 * foreign > letters:
             return "script"
     return None
 

@@ -144,7 +144,7 @@ class TextReader:
             literal=literal,
             structured=structured,
         )
-        self.split = make_splitter(splitter, site.language)
+        self.split = make_splitter(splitter, site.language, site.writing)
         self.kinds = PageKinds(site.language, marks_disambiguation)
 
     def extract(self, wikitext: str, title: str) -> PageText:
@@ -175,7 +175,7 @@ class TextReader:
             title: its title.
         """
         disambiguation = "disambiguation" in self.kinds.flags(title, wikitext)
-        for sentence, reason, _ in sentence_outcomes(page, self.split, self.site.language):
+        for sentence, reason, _ in sentence_outcomes(page, self.split, self.site.language, self.site.writing):
             # Of a disambiguation page nothing is kept, whatever its sentences are.
             yield sentence, "disambiguation_page" if disambiguation and sentence.region != "heading" else reason
 

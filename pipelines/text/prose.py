@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.text.fragments import (
+    UNKNOWN,
     has_capitals,
     make_fragment_test,
     make_non_letter_finder,
@@ -19,6 +20,7 @@ from wikianchor.pipelines.text.fragments import (
 from wikianchor.pipelines.text.splitter import Splitter
 from wikianchor.pipelines.text.template_losses import TEMPLATE
 from wikianchor.pipelines.text.writing import MISSING, holds_no_spaces
+from wikianchor.pipelines.wikimedia.site import Writing
 from wikianchor.pipelines.wikimedia.wikitext import Aside, Extract
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED
 
@@ -84,6 +86,8 @@ def page_sentences(
     language: str,
     dropped: Counter[str],
     fragments: list[Sentence] | None = None,
+    *,
+    writing: Writing = UNKNOWN,
 ) -> list[Sentence]:
     """Return the usable sentences of a page.
 
@@ -96,6 +100,7 @@ def page_sentences(
             these templates.
         fragments: if given, the dropped sentences are appended, with MISSING in place of gaps. Headings are left out,
             and sentences without links and letters.
+        writing: how the language is written, where a dump told.
 
     >>> from wikianchor.pipelines.text.splitter import make_splitter
     >>> from wikianchor.pipelines.wikimedia.site import site_for
@@ -108,7 +113,7 @@ def page_sentences(
     [('gap', 0), ('sentences:template', 1), ('templates:x', 1)]
     """
     kept: list[Sentence] = []
-    for sentence, reason, lost_to in sentence_outcomes(extract, split, language):
+    for sentence, reason, lost_to in sentence_outcomes(extract, split, language, writing):
         if reason is None:
             kept.append(sentence)
             continue
@@ -123,7 +128,7 @@ def page_sentences(
 
 
 def sentence_outcomes(
-    extract: Extract, split: Splitter, language: str
+    extract: Extract, split: Splitter, language: str, writing: Writing = UNKNOWN
 ) -> Iterator[tuple[Sentence, str | None, Collection[str]]]:
     """Yield every sentence of a page with the reason why the dataset leaves it out, and the templates that it lost
     words to.
@@ -132,8 +137,8 @@ def sentence_outcomes(
     of `judged_sentences`.
     """
     gaps = counted = 0
-    fragment_reason = make_fragment_test(language)
-    for sentence, reason in judged_sentences(extract, split, language):
+    fragment_reason = make_fragment_test(language, writing)
+    for sentence, reason in judged_sentences(extract, split, language, writing):
         text, start = sentence.text, sentence.start
         lost_to: Collection[str] = ()
         if reason == "gap" and GAP in text:
@@ -188,13 +193,15 @@ def aside_fragments(aside: Aside, number: int, link_starts: Sequence[int] | None
     return fragments
 
 
-def judged_sentences(extract: Extract, split: Splitter, language: str) -> Iterator[tuple[Sentence, str | None]]:
+def judged_sentences(
+    extract: Extract, split: Splitter, language: str, writing: Writing = UNKNOWN
+) -> Iterator[tuple[Sentence, str | None]]:
     """Yield every sentence of a page with the reason to drop it, None for a usable sentence."""
     text = extract.text
     beyond = len(text) + 1
     starts = [*extract.links.starts, beyond]
     has_gaps = GAP in text
-    drop_reason = _make_drop_test(text, language)
+    drop_reason = _make_drop_test(text, language, writing)
     outline, region, line_end = _Outline(back_matter(language)), "", 0
     number = at = 0
     for start, sentence in whole_sentences(text, split(text.replace(GAP, " ")), starts, extract.links.ends):
@@ -224,7 +231,7 @@ def judged_sentences(extract: Extract, split: Splitter, language: str) -> Iterat
         number += region != "heading"
 
 
-def _make_drop_test(text: str, language: str) -> Callable[[str, str, int, int], str | None]:
+def _make_drop_test(text: str, language: str, writing: Writing) -> Callable[[str, str, int, int], str | None]:
     """Return a function that tells why to drop a sentence without a GAP, None for a usable one.
 
     Its arguments are the sentence, its region, its start and its end in `text`. It must be called in page order.
@@ -234,9 +241,9 @@ def _make_drop_test(text: str, language: str) -> Callable[[str, str, int, int], 
     # sentence, because most sentences contain none of them.
     holes, signs = [beyond, *_hole_offsets(text)[::-1]], [beyond, *markup_offsets(text)[::-1]]
     has_citations = _cites(text) is not None
-    fragment_reason = make_fragment_test(language)
+    fragment_reason = make_fragment_test(language, writing)
     min_spaces = _min_spaces(language)
-    non_letters, cased = make_non_letter_finder(language)(text), has_capitals(language)
+    non_letters, cased = make_non_letter_finder(language, writing)(text), has_capitals(language, writing)
 
     def drop_reason(sentence: str, region: str, start: int, end: int) -> str | None:
         while holes[-1] < start:
@@ -319,11 +326,11 @@ def _min_spaces(language: str) -> int:
     return 0 if holds_no_spaces(language) else _LIST_ITEM_SPACES
 
 
-def core_prose_rules(language: str) -> dict[str, object]:
+def core_prose_rules(language: str, writing: Writing) -> dict[str, object]:
     """Return what the compiled core has to know; the names are those of the struct `ProseRules` in `core/engine`."""
     return {
         "back_matter": sorted(back_matter(language)),
-        "capitals": has_capitals(language),
+        "capitals": has_capitals(language, writing),
         "list_item_spaces": _min_spaces(language),
         "openers": _OPENERS,
         "holes": _HOLES,

@@ -19,13 +19,15 @@ from typing import Any, Final
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.package_data import package_json
+from wikianchor.pipelines.wikimedia.site import Writing
 
 Splitter = Callable[[str], list[int]]
 
 SPLITTERS: Final = ("rules", "icu", "polyglot")
+_UNKNOWN: Final = Writing()
 
 
-def make_splitter(name: str, language: str) -> Splitter:
+def make_splitter(name: str, language: str, writing: Writing = _UNKNOWN) -> Splitter:
     """Return a splitter for a language.
 
     Create one per process: splitters that use ICU contain a C++ object and cannot be pickled.
@@ -33,6 +35,7 @@ def make_splitter(name: str, language: str) -> Splitter:
     Args:
         name: one of SPLITTERS.
         language: language code such as 'en' or 'be-tarask'; an unknown one gets general rules.
+        writing: how the language is written, where a dump told; the splitter `rules` takes abbreviations from it.
 
     Returns:
         A function from a text to the ascending ends of its sentences, offsets in code points.
@@ -44,7 +47,7 @@ def make_splitter(name: str, language: str) -> Splitter:
     [16, 45]
     """
     if name == "rules":
-        return _rules_splitter(language)
+        return _rules_splitter(language, writing)
     if name == "icu":
         return _icu_splitter(language)
     if name == "polyglot":
@@ -190,6 +193,7 @@ class _Rules:
         starters: words that often begin a sentence.
         ordinals: a number up to this before a full stop is an ordinal: "3." is "third".
         roman: whether Roman numerals are ordinals too: "Ludwig XIV."
+        words: small letters that are words, and no initials.
     """
 
     language: str
@@ -197,6 +201,7 @@ class _Rules:
     starters: frozenset[str]
     ordinals: int
     roman: bool
+    words: frozenset[str]
 
 
 def _ancestry(language: str) -> Iterator[dict[str, Any]]:
@@ -212,7 +217,7 @@ def _ancestry(language: str) -> Iterator[dict[str, Any]]:
 
 
 @cache
-def _rules_of(language: str) -> _Rules:
+def _rules_of(language: str, writing: Writing = _UNKNOWN) -> _Rules:
     kinds: dict[str, int] = {}
     starters: set[str] = set()
     tables = list(_ancestry(language))
@@ -227,7 +232,9 @@ def _rules_of(language: str) -> _Rules:
     # In a language without a table, "3." does not end a sentence: joining two sentences is better than cutting one.
     ordinals = max(table.get("ordinals", 0) for table in tables) if len(tables) > 1 else 31
     roman = any(table.get("roman") for table in tables)
-    return _Rules(language, kinds, frozenset(starters), ordinals, roman)
+    # The table knows more kinds than a dump tells.
+    derived = dict.fromkeys(writing.never, _NEVER) | dict.fromkeys(writing.rarely, _RARELY)
+    return _Rules(language, derived | kinds, frozenset(starters), ordinals, roman, frozenset(writing.words))
 
 
 def begins_sentences(word: str, language: str) -> bool:
@@ -285,8 +292,8 @@ def _stops(language: str, beyond_bmp: bool) -> re.Pattern[str]:
     return re.compile(f"[{first}](?:{'|'.join(branches)}|)")
 
 
-def _rules_splitter(language: str) -> Splitter:
-    rules = _rules_of(language)
+def _rules_splitter(language: str, writing: Writing) -> Splitter:
+    rules = _rules_of(language, writing)
 
     def split(text: str) -> list[int]:
         ends: list[int] = []
@@ -326,9 +333,9 @@ def _rules_splitter(language: str) -> Splitter:
     return split
 
 
-def core_splitter_rules(language: str) -> dict[str, object]:
+def core_splitter_rules(language: str, writing: Writing) -> dict[str, object]:
     """Return what the compiled core has to know; the names are those of the struct `SplitterRules` in `core/engine`."""
-    rules = _rules_of(language)
+    rules = _rules_of(language, writing)
     return {
         "weak": WEAK_TERMINATORS,
         "strong": STRONG_TERMINATORS,
@@ -357,6 +364,7 @@ def core_splitter_rules(language: str) -> dict[str, object]:
         "street": _STREET,
         "ordinals": rules.ordinals,
         "roman": rules.roman,
+        "words": "".join(sorted(rules.words)),
     }
 
 
@@ -494,6 +502,8 @@ def _word_ends(word: str, text: str, start: int, dot: int, after: int, rules: _R
             return not rules.roman or _next_is_starter(text, after, rules)  # "Карл I."
         if word.islower() and _NUMBER_BEFORE.search(text, max(start, dot - 8), dot - 1):
             return True  # "600 m."
+        if word in rules.words:
+            return not is_first
         return not is_first and _next_is_starter(text, after, rules)
     if _ROMAN.match(word):
         return not is_first and (not rules.roman or _next_is_starter(text, after, rules))

@@ -10,6 +10,7 @@ import html
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.hub import RENAMED
@@ -35,6 +36,31 @@ _LOWER_CASE_WIKIS = frozenset({"jbowiki"})
 OLD_CODES = {new: old for old, new in RENAMED.items() if old != "simple"}
 
 
+class Writing(NamedTuple):
+    """How the language of a wiki is written, as far as a sample of its pages tells (`pipelines.text.dump_sample`).
+
+    Attributes:
+        scripts: those of its letters, by the names of `text.fragments`; none where the sample is too small.
+        never: abbreviations that end no sentence, without their full stop.
+        rarely: abbreviations that end a sentence only before a word that often begins one.
+        words: small letters that are words, and no initials.
+    """
+
+    scripts: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    rarely: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, list[str]]:
+        """Return it as a manifest holds it."""
+        return {name: list(values) for name, values in self._asdict().items()}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, list[str]]) -> "Writing":
+        """Return what `to_json` has written."""
+        return cls(**{name: tuple(values) for name, values in record.items() if name in cls._fields})
+
+
 @dataclass(frozen=True)
 class Site:
     """How one wiki reads wikitext. It can be pickled, compared and sent to workers.
@@ -53,6 +79,7 @@ class Site:
         interlanguage: those of them that make a language link, which is not shown in the text, unless a colon precedes.
         local_interwiki: prefixes of links to this wiki itself.
         article_path: what precedes titles in the addresses of pages; "" where that is not known.
+        writing: how its language is written, where a dump told; it decides sentences, not text.
     """
 
     wiki: str
@@ -68,6 +95,7 @@ class Site:
     interlanguage: frozenset[str] = field(repr=False)
     local_interwiki: frozenset[str]
     article_path: str = field(default="", compare=False, repr=False)
+    writing: Writing = field(default=Writing(), repr=False)
 
     def digest(self) -> str:
         """Return a checksum (16 hex digits) of the attributes that decide the text: equal digests extract equal

@@ -15,7 +15,7 @@ from tests.cases import read_cases
 from wikianchor.pipelines.text.fragments import make_fragment_test, markup_offsets
 from wikianchor.pipelines.text.prose import page_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
-from wikianchor.pipelines.wikimedia.site import site_for
+from wikianchor.pipelines.wikimedia.site import Writing, site_for
 from wikianchor.pipelines.wikimedia.wikitext import Extractor
 
 CASES = read_cases("text")
@@ -23,16 +23,16 @@ ENGLISH = Extractor(site_for("enwiki"))
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if "marked" in case.values[0]])
-def test_ends_of_sentences(case: dict[str, str]) -> None:
+def test_ends_of_sentences(case: dict[str, Any]) -> None:
     text = case["marked"].replace("|", "")
-    ends = make_splitter("rules", case["language"])(text)
+    ends = make_splitter("rules", case["language"], Writing.from_json(case.get("writing", {})))(text)
     assert "|".join(text[start:end] for start, end in zip([0, *ends], ends, strict=False)) == case["marked"]
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if "sentence" in case.values[0]])
-def test_fragments(case: dict[str, str | None]) -> None:
-    language, sentence = str(case["language"]), str(case["sentence"])
-    assert make_fragment_test(language)(sentence, bool(markup_offsets(sentence))) == case["reason"]
+def test_fragments(case: dict[str, Any]) -> None:
+    language, sentence, writing = case["language"], case["sentence"], Writing.from_json(case.get("writing", {}))
+    assert make_fragment_test(language, writing)(sentence, bool(markup_offsets(sentence))) == case["reason"]
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if "kept" in case.values[0]])

@@ -60,6 +60,8 @@ struct Case {
     title: Option<String>,
     // Text of a language.
     language: Option<String>,
+    /// What a dump told of its language.
+    writing: Option<Value>,
     marked: Option<String>,
     sentence: Option<String>,
     reason: Option<String>,
@@ -148,7 +150,9 @@ fn check_wikitext(place: &str, case: &Case, wikitext: &str, rules: &Rules) {
 }
 
 fn check_text(place: &str, case: &Case, rules: &Rules) {
-    let Some(text) = case.language.as_ref().map(|language| &rules.texts[language]) else { return };
+    let Some(language) = &case.language else { return };
+    let writing = case.writing.as_ref().map(Value::to_string).unwrap_or_default();
+    let text = &rules.texts[&format!("{language}{writing}")];
     if let Some(marked) = &case.marked {
         let whole = marked.replace('|', "");
         let ends = Splitter::new(text).split(&whole);

@@ -29,7 +29,7 @@ from wikianchor.pipelines.pairs.options import PairsOptions
 from wikianchor.pipelines.sentences import graph as sentences
 from wikianchor.pipelines.sentences.compiled_reader import engine_of
 from wikianchor.pipelines.sentences.options import SentencesOptions
-from wikianchor.pipelines.wikimedia.inventory import Dumps, find_dumps, read_site
+from wikianchor.pipelines.wikimedia.inventory import Dumps, find_dumps
 from wikianchor.pipelines.wikimedia.languages import language_of_wiki
 from wikianchor.pipelines.wikimedia.options import Documents, EntityTexts, Reading, Truncated
 
@@ -47,7 +47,7 @@ def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
     pairs.check_floor(config.choices, wikis)
     rows = config.choices.sample * (len(wikis) if config.choices.sample_per_wiki else 1)
     of_sentences, of_entities, of_pairs = stage_configs(config, dumps)
-    sites = [(stage, read_site(stage.dumps, None)[0]) for stage in of_sentences]
+    sites = [(stage, sentences.site_of(stage)[0]) for stage in of_sentences]
     options = [
         *(sentences.options_of(stage, site, sentences.excluded_pages(stage, site)) for stage, site in sites),
         *(entities.options_of(of_entities), pairs.options_of(of_pairs), documents.options_of(wikis)),

@@ -38,7 +38,7 @@ def dropped_sentences(dataset: Dataset, dumps: str) -> list[tuple[str, str, int,
         splitter=options["splitter"],
         parser=options["parser"],
         allow_truncated=True,
-    )
+    ).as_in(options)
     counts: Counter[str] = Counter()
     examples = []
     articles = (page for page in wiki.pages() if page.redirect is None)

@@ -93,7 +93,8 @@ class Again:
         given = {name: options[name] for name in names if name in options}
         core = engine_of(None, given.get("parser", PARSERS[0]), given.get("splitter", SPLITTERS[0]))
         self.engines = tuple(dict.fromkeys(("python", core)))
-        return [open_wiki(paths, **given, engine=engine, allow_truncated=True) for engine in self.engines]
+        wikis = (open_wiki(paths, **given, engine=engine, allow_truncated=True) for engine in self.engines)
+        return [wiki.as_in(options) for wiki in wikis]
 
     def _read(
         self, wikis: Sequence[Wiki], page_ids: Collection[int], titles: Collection[str] = ()

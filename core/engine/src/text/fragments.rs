@@ -62,6 +62,9 @@ const WIDE_BRACKET: u8 = 1 << 3;
 const TERMINATOR: u8 = 1 << 4;
 const CLOSER: u8 = 1 << 5;
 
+/// Letters are this part of a sentence of ideographs, and foreign letters not all of the rest.
+const IDEOGRAPHIC_PART: usize = 4;
+
 /// Tells why a text is no complete sentence of a language: see `make_fragment_test`.
 pub struct FragmentTest {
     rules: FragmentRules,
@@ -170,11 +173,19 @@ impl FragmentTest {
             return None;
         }
         let letters = sentence.chars().filter(|&char| is_letter(char)).count();
-        if 2 * letters < visible {
+        let ideographic = self.rules.ideographic;
+        if (if ideographic { IDEOGRAPHIC_PART } else { 2 }) * letters < visible {
             return Some(Name::FragmentNoLetters);
         }
         let is_foreign = |char: &char| self.sets(*char) & NON_LETTER != 0 && is_letter(*char);
-        (2 * sentence.chars().filter(is_foreign).count() > letters).then_some(Name::FragmentScript)
+        let foreign = sentence.chars().filter(is_foreign).count();
+        // A word has few ideographs and many letters: a name and its dates may be longer than the rest of a sentence.
+        let is_script = if ideographic {
+            IDEOGRAPHIC_PART * visible.saturating_sub(foreign) < visible
+        } else {
+            2 * foreign > letters
+        };
+        is_script.then_some(Name::FragmentScript)
     }
 
     fn is_terminated(&self, sentence: &str) -> bool {

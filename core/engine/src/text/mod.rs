@@ -54,12 +54,16 @@ pub struct SplitterRules {
     pub street: String,
     pub ordinals: u64,
     pub roman: bool,
+    /// Small letters that are words, and no initials.
+    pub words: String,
 }
 
 /// What tells a fragment from a sentence.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct FragmentRules {
     pub shortest: usize,
+    /// Digits and brackets count as text.
+    pub ideographic: bool,
     pub longest: usize,
     /// Ranges of code points that are no `non_letters`, first and last; if `scripts` is false, those that are.
     pub ranges: Vec<(u32, u32)>,

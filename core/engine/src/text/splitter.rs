@@ -461,6 +461,9 @@ impl Splitter {
             if is_lower(last) && has_number_before(text, back(text, dot, 8).max(start), back(text, dot, 1)) {
                 return true; // "600 m."
             }
+            if self.rules.words.contains(word) {
+                return !is_first;
+            }
             return !is_first && self.next_is_starter(text, after);
         }
         if all(word, is_roman) {
