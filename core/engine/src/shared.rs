@@ -417,4 +417,6 @@ pub struct Limits {
     pub external_label: usize,
     /// Digits of a number that are separated at most.
     pub number_digits: usize,
+    /// Rules of language variants within others that are read.
+    pub variants_depth: usize,
 }

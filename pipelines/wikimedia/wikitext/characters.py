@@ -11,7 +11,7 @@ from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.blanks import removed
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import protect
 
-_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
+_ENTITY = re.compile(r"&(?:#0*[0-9]{1,7}|#[xX]0*[0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 
 
 def decode_entities(text: str) -> str:
@@ -34,7 +34,9 @@ def _entity(reference: str) -> str:
     name = reference[1:]
     if name[0] != "#":
         return protect(html5[name]) if name in html5 else reference
-    code = int(name[2:-1], 16) if name[1] in "xX" else int(name[1:-1])
+    # Without its zeros, because `int` refuses long numbers.
+    digits = name[1:-1].lstrip("0") or "0"
+    code = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
     if code in (9, 10):
         return " "
     # MediaWiki shows other references as text (Sanitizer::validateCodepoint).

@@ -15,9 +15,11 @@ from wikianchor.pipelines.wikimedia.wikitext.placeholders import SEAM, protect
 _DATA = package_json("pipelines.wikimedia", "characters.json")
 _PROTOCOLS, _SLASHED = "|".join(_DATA["schemes"]), "|".join(_DATA["slashed_schemes"])
 # Two apostrophes end an address, because MediaWiki reads italics first. The lookaheads skip the brackets of internal
-# links quickly; [[http://...]] is an external link nevertheless.
+# links quickly; [[http://...]] and [[//...]] are external links nevertheless. An address of IPv6 is in brackets.
+_REST = r"(?:[^\s\[\]<>\"']+|'(?!'))"
 _OPENING = re.compile(
-    rf"\[(?!\[)(?:(?<!\[\[)|(?=http))(?i:(?:{_SLASHED})?//|{_PROTOCOLS})(?:[^\s\[\]<>\"']+|'(?!'))+[ \t]*"
+    rf"\[(?!\[)(?:(?<!\[\[)|(?=http|//))(?i:(?:{_SLASHED})?//|{_PROTOCOLS})"
+    rf"(?:\[[0-9a-fA-F:.]+\]{_REST}*|{_REST}+)[ \t]*"
 )
 
 

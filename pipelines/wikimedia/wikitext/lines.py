@@ -19,8 +19,10 @@ from wikianchor.pipelines.wikimedia.wikitext.stretches import pieces_between, st
 from wikianchor.pipelines.wikimedia.wikitext.tags import HTML_TAGS
 
 _HEADING = re.compile(r"(={1,6})(.+?)\1[ \t]*")
+_SCHEMES = "|".join(package_json("pipelines.wikimedia", "characters.json")["schemes"])
 # A colon, and what may contain a colon that separates no definition: a link, italics, a tag, an address.
 _TOKEN = re.compile(
+    rf"\b(?ai:{_SCHEMES})(?=[^\s\[\]<>\"'])|"
     r"\[\[[^\[\]<>|]+(?:\|[^\[\]]*)?\]\]|''+|<(/?)([a-zA-Z][a-zA-Z0-9]*)(?=[\s/>])[^<>]*>|-\{|\}-|:(//)?"
 )
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import SEAM
 
 # Flags of rules that show nothing: they set the page title or the conversion of words on the page.
 _HIDDEN = frozenset("TH-")
+# Rules within rules that are read.
+_DEEPEST: int = package_json("pipelines.wikimedia", "limits.json")["variants_depth"]
 
 
 class VariantChooser:
@@ -30,7 +33,11 @@ class VariantChooser:
         """Replace each rule by one variant."""
         if not self._variants or "-{" not in text:
             return text
-        return self._rule.sub(self._between_seams, text)
+        for _ in range(_DEEPEST):
+            text, count = self._rule.subn(self._between_seams, text)
+            if not count or "-{" not in text:
+                break
+        return text
 
     def _between_seams(self, match: re.Match[str]) -> str:
         """Return the chosen variant; a link beside it has no trail or prefix in it."""

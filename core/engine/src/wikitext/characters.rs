@@ -52,12 +52,19 @@ pub(super) fn finished(text: String, mut output: String, copied: usize) -> Strin
 /// Bytes of the character reference that some bytes begin with.
 fn reference_length(bytes: &[u8]) -> Option<usize> {
     let end = match (bytes.get(1)?, bytes.get(2)?) {
-        (b'#', b'x' | b'X') => 3 + run(&bytes[3..], 1..7, u8::is_ascii_hexdigit)?,
-        (b'#', _) => 2 + run(&bytes[2..], 1..8, u8::is_ascii_digit)?,
+        (b'#', b'x' | b'X') => 3 + digits(&bytes[3..], 6, u8::is_ascii_hexdigit)?,
+        (b'#', _) => 2 + digits(&bytes[2..], 7, u8::is_ascii_digit)?,
         (first, _) if first.is_ascii_alphabetic() => 2 + run(&bytes[2..], 1..32, u8::is_ascii_alphanumeric)?,
         _ => return None,
     };
     (bytes.get(end) == Some(&b';')).then_some(end + 1)
+}
+
+/// Number of digits at the beginning, if there are any and at most `most` after zeros.
+fn digits(bytes: &[u8], most: usize, class: fn(&u8) -> bool) -> Option<usize> {
+    let zeros = bytes.iter().take_while(|&&byte| byte == b'0').count();
+    let length = zeros + run(&bytes[zeros..], 0..most + 1, class)?;
+    (length > 0).then_some(length)
 }
 
 /// Number of bytes of a class at the beginning, if it is within a range.

@@ -87,12 +87,13 @@ fn next_opening(text: &str, position: usize) -> Option<(usize, usize)> {
         search += bytes[search..].iter().take_while(|&&byte| byte == b'[').count();
         let start = search - 1;
         let first = *bytes.get(search)?;
-        // Skip internal links quickly; [[http://...]] is an external link nevertheless.
-        if start > 0 && bytes[start - 1] == b'[' && !bytes[search..].starts_with(b"http") {
+        // Skip internal links quickly; [[http://...]] and [[//...]] are external links nevertheless.
+        let is_address = bytes[search..].starts_with(b"http") || bytes[search..].starts_with(b"//");
+        if start > 0 && bytes[start - 1] == b'[' && !is_address {
             continue;
         }
         let Some(address) = protocol_end(text, search, first) else { continue };
-        let end = address_end(text, address);
+        let end = address_end(text, address + ip_length(&bytes[address..]));
         let blanks = bytes[end..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         if end > address {
             return Some((start, end + blanks));
@@ -114,6 +115,19 @@ fn protocol_end(text: &str, start: usize, first: u8) -> Option<usize> {
         bytes[end..].starts_with(b"//").then_some(end + 2)
     });
     slashed.or_else(|| characters.schemes.iter().filter(may_begin).find_map(|protocol| name_end(text, start, protocol)))
+}
+
+/// Bytes of the address of IPv6 in brackets that some bytes begin with: "[2001:db8::1]".
+fn ip_length(bytes: &[u8]) -> usize {
+    if bytes.first() != Some(&b'[') {
+        return 0;
+    }
+    let digits = bytes[1..].iter().take_while(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.')).count();
+    if digits > 0 && bytes.get(1 + digits) == Some(&b']') {
+        digits + 2
+    } else {
+        0
+    }
 }
 
 /// `(?:[^\s\[\]<>"']+|'(?!'))*`. Two apostrophes end an address, because MediaWiki reads italics first.

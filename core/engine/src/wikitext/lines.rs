@@ -230,6 +230,7 @@ fn split_term(content: &str, marks: usize) -> Cow<'_, str> {
                 rules = rules.saturating_sub(1);
             }
             b':' if bytes[start..].starts_with(b"//") => start += 2,
+            b':' if is_scheme(&content[..start]) && begins_address(&content[start..]) => {}
             b':' if tags == 0 && rules == 0 && !bold && !italic => {
                 let (term, definition) = (unicode::rstrip(&content[..at]), unicode::lstrip(&content[start..]));
                 return Cow::Owned(format!("{term}\n{}{definition}", String::from(LIST).repeat(marks)));
@@ -238,6 +239,22 @@ fn split_term(content: &str, marks: usize) -> Cow<'_, str> {
         }
     }
     Cow::Borrowed(content)
+}
+
+/// Return whether a text ends in a scheme such as "mailto:", after something else than a letter.
+fn is_scheme(text: &str) -> bool {
+    shared().characters.schemes.iter().any(|scheme| {
+        let start = text.len().wrapping_sub(scheme.len());
+        text.get(start..).is_some_and(|end| end.eq_ignore_ascii_case(scheme))
+            && !text[..start].chars().next_back().is_some_and(|char| char == '_' || unicode::is_alnum(char))
+    })
+}
+
+/// `[^\s\[\]<>"']`
+fn begins_address(text: &str) -> bool {
+    text.chars()
+        .next()
+        .is_some_and(|char| !unicode::is_space(char) && !matches!(char, '[' | ']' | '<' | '>' | '"' | '\''))
 }
 
 /// Bytes of the link that some bytes begin with.

@@ -1,5 +1,6 @@
 //! Choose language variants: "-{zh-hant:電腦; zh-hans:电脑}-" shows the first variant of the language that it has, "电脑".
 
+use crate::shared::shared;
 use crate::unicode::{is_alpha, strip};
 use crate::wikitext::placeholders::SEAM;
 use memchr::{memchr2, memmem};
@@ -14,11 +15,22 @@ impl VariantChooser {
         VariantChooser { variants: variants.to_vec() }
     }
 
-    /// Replace each rule by one variant.
-    pub fn choose(&self, text: String) -> String {
+    /// Replace each rule by one variant; rules within rules first.
+    pub fn choose(&self, mut text: String) -> String {
         if self.variants.is_empty() {
             return text;
         }
+        for _ in 0..shared().limits.variants_depth {
+            match self.choose_innermost(&text) {
+                Some(chosen) => text = chosen,
+                None => break,
+            }
+        }
+        text
+    }
+
+    /// Replace the rules that contain none; nothing if there are none.
+    fn choose_innermost(&self, text: &str) -> Option<String> {
         let bytes = text.as_bytes();
         let finder = memmem::Finder::new(b"-{");
         let (mut result, mut position, mut search) = (String::new(), 0, 0);
@@ -43,10 +55,10 @@ impl VariantChooser {
             }
         }
         if position == 0 {
-            return text;
+            return None;
         }
         result += &text[position..];
-        result
+        Some(result)
     }
 
     fn shown<'a>(&self, rule: &'a str) -> &'a str {
