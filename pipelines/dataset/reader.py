@@ -121,7 +121,7 @@ def open_one(directory: str, name: str, version: str, flag: str) -> Dataset:
 
 def _datasets_in(directory: str, name: str) -> list[str]:
     """Return the directories in a directory that contains datasets of this name alone, unfinished ones included."""
-    if read_manifest(directory) is not None:
+    if file_info(f"{directory}/{MANIFEST}").is_file:
         return []
     inner = [path for path in matching(f"{glob.escape(directory)}/*", directories=True) if not _is_hidden(path)]
     names = {manifest["dataset"] for path in inner if (manifest := read_manifest(path)) is not None}
@@ -219,7 +219,8 @@ def read_batches(path: str, columns: Sequence[str], only: tuple[str, str] | None
     Args:
         path: that of the shard.
         columns: the columns to read.
-        only: a string column and a value: row groups that cannot contain it are skipped.
+        only: a string column and a value: rows with another are left out, and row groups that cannot contain it are
+            skipped.
 
     Raises:
         InputError: the file is missing or damaged.
@@ -230,16 +231,18 @@ def read_batches(path: str, columns: Sequence[str], only: tuple[str, str] | None
     try:
         with opened_shard(path) as file:
             for group in range(file.num_row_groups) if groups is None else groups:
-                yield (
-                    file.read_row_group(group, columns=list(columns), use_threads=False)
-                    .combine_chunks()
-                    .to_batches()[0]
-                )
+                # Most wikis have row groups of sitelinks of their own: then the column of wikis need not be read.
+                mixed = only if only and _bounds(path, only[0])[group][1] != (only[1], only[1]) else None
+                wanted = [*columns, mixed[0]] if mixed else list(columns)
+                rows = file.read_row_group(group, columns=wanted, use_threads=False).combine_chunks().to_batches()[0]
+                yield rows.filter(pc.equal(rows[mixed[0]], mixed[1])).select(list(columns)) if mixed else rows
     finally:
         # Arrow keeps the memory that it frees: after many shards that is a tenth of a worker's memory.
         release_memory()
 
 
+# A step asks for those of a wiki twice, and several steps do.
+@lru_cache(maxsize=1024)
 def groups_that_may_hold(path: str, name: str, value: str) -> dict[int, int]:
     """Return the rows of each row group of a shard that may contain a value, by Parquet's statistics.
 
@@ -274,6 +277,9 @@ def _bounds(path: str, name: str) -> list[tuple[int, tuple[str, str] | None]]:
 # Shards that a thread keeps open: a step reads one several times, and one of sitelinks for each of 300 wikis. Opening
 # one takes longer than reading a row group of a small wiki.
 KEPT_OPEN = 4
+# Shards of at most SMALL bytes, and of SMALL_ROWS in memory, stay there, up to KEPT_SMALL of them: several steps read
+# those of each tiny wiki.
+SMALL, SMALL_ROWS, KEPT_SMALL = 1 << 13, 1 << 15, 1024
 
 
 class _OpenShards(threading.local):
@@ -287,6 +293,8 @@ class _OpenShards(threading.local):
             return _open_shard(path)
         info = os.stat(path)
         key = (path, info.st_ino, info.st_size, info.st_mtime_ns)
+        if info.st_size <= SMALL and (small := _small_shard(*key)):
+            return small
         file = self.files.pop(key, None) or _open_shard(path)
         self.files[key] = file
         # A file that leaves is closed when nobody reads it any more.
@@ -301,6 +309,29 @@ _open_shards = _OpenShards()
 def _open_shard(path: str) -> pq.ParquetFile:
     files, inner = filesystem(path)
     return pq.ParquetFile(files.open_input_file(inner), page_checksum_verification=True)
+
+
+class _SmallShard(pq.ParquetFile):
+    """A shard whose row groups are in memory."""
+
+    def __init__(self, path: str) -> None:
+        files, inner = filesystem(path)
+        super().__init__(pa.BufferReader(files.open_input_file(inner).read()), page_checksum_verification=True)
+        read = super().read_row_group
+        self.groups = [read(group, use_threads=False) for group in range(self.num_row_groups)]
+
+    def read_row_group(self, i: int, columns: list[str] | None = None, **_: Any) -> pa.Table:
+        names = self.groups[i].schema.names
+        wanted = dict.fromkeys(column.partition(".")[0] for column in columns or names)
+        return self.groups[i].select([name for name in wanted if name in names])
+
+
+# As above, the path alone does not tell a shard from the one that replaced it.
+@lru_cache(maxsize=KEPT_SMALL)
+def _small_shard(path: str, *_version: int) -> _SmallShard | None:
+    """Return a small shard, None for one of more than SMALL_ROWS bytes in memory."""
+    shard = _SmallShard(path)
+    return shard if sum(group.nbytes for group in shard.groups) <= SMALL_ROWS else None
 
 
 @contextmanager

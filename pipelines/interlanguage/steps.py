@@ -152,8 +152,7 @@ def _match(links: pa.Table, titles: pa.Table) -> pa.Table:
 def _sitelinks(task: JoinTask, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the sitelinks of the wiki."""
     for shard in shards_of(task.entities, "sitelinks"):
-        for batch in read_batches(shard, ["wiki", *columns], only=("wiki", task.wiki)):
-            yield batch.filter(pc.equal(batch.column("wiki"), task.wiki)).select(columns)
+        yield from read_batches(shard, columns, only=("wiki", task.wiki))
 
 
 def _distinct(table: pa.Table) -> pa.Table:

@@ -139,9 +139,8 @@ def _names(sources: NameSources, index: TitleIndex) -> Iterator[tuple[pa.StringA
     """Yield names, and the item of each: titles, redirects and mentions."""
     named = [(shard, "title") for shard in shards_of(sources.entities, "sitelinks")]
     for shard, column in (*named, *((shard, "surface") for shard in sources.mentions)):
-        for batch in read_batches(shard, ["wiki", "qid", column], only=("wiki", sources.wiki)):
-            names = batch.column(column)
-            batch = batch.filter(pc.and_(pc.equal(batch.column("wiki"), sources.wiki), names.is_valid()))
+        for batch in read_batches(shard, ["qid", column], only=("wiki", sources.wiki)):
+            batch = batch.filter(batch.column(column).is_valid())
             yield batch.column(column), batch.column("qid").to_numpy()
     for shard in shards_of(sources.titles, "titles"):
         batches = read_batches(shard, ["title", "redirect"])

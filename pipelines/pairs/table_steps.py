@@ -174,8 +174,7 @@ def _items_in(sitelinks: Sequence[str], wiki: str) -> Ints:
     """Return the items that have a page in a wiki, ascending."""
     items = [np.zeros(0, np.int64)]
     for shard in sitelinks:
-        for batch in read_batches(shard, ["wiki", "qid"], only=("wiki", wiki)):
-            items.append(batch.filter(pc.equal(batch.column("wiki"), wiki)).column("qid").to_numpy())
+        items += [batch.column("qid").to_numpy() for batch in read_batches(shard, ["qid"], only=("wiki", wiki))]
     return distinct(np.concatenate(items))
 
 

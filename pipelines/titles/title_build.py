@@ -210,8 +210,7 @@ def _finished(table: Spill, ends: Spill, starts: Ints) -> Iterator[Mapping[str, 
 def _read(shards: Sequence[str], wiki: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the columns of a wiki's rows."""
     for shard in shards:
-        for batch in read_batches(shard, ["wiki", *columns], only=("wiki", wiki)):
-            yield batch.filter(pc.equal(batch.column("wiki"), wiki))
+        yield from read_batches(shard, columns, only=("wiki", wiki))
 
 
 def _flag_codes(flags: pa.ListArray) -> Codes:

@@ -13,7 +13,12 @@ from tests.t5 import write_corpus
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import filesystem
 from wikianchor.pipelines.dataset import reader
-from wikianchor.pipelines.dataset.reader import groups_that_may_hold, open_datasets, read_batches
+from wikianchor.pipelines.dataset.reader import (
+    groups_that_may_hold,
+    open_datasets,
+    opened_shard,
+    read_batches,
+)
 from wikianchor.schemas import corpus
 
 
@@ -50,6 +55,7 @@ def test_only_the_row_groups_that_may_hold_a_value_are_read(tmp_path: Path, monk
     known, unknown = str(tmp_path / "known.parquet"), str(tmp_path / "unknown.parquet")
     pq.write_table(table, known, row_group_size=2)
     pq.write_table(table, unknown, row_group_size=2, write_statistics=False)
+    monkeypatch.setattr(reader, "SMALL", 0)
     opens: list[str] = []
 
     def counted(path: str) -> object:
@@ -66,7 +72,11 @@ def test_only_the_row_groups_that_may_hold_a_value_are_read(tmp_path: Path, monk
     assert opens == [known, unknown]
 
 
-def test_a_shard_that_stays_open_is_the_file_that_is_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("small", [0, 1 << 20])
+def test_a_shard_that_stays_open_is_the_file_that_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: int
+) -> None:
+    monkeypatch.setattr(reader, "SMALL", small)
     path = tmp_path / "a.parquet"
 
     def rows() -> list[int]:
@@ -81,7 +91,35 @@ def test_a_shard_that_stays_open_is_the_file_that_is_there(tmp_path: Path) -> No
         rows()
 
 
-def test_few_shards_stay_open(tmp_path: Path) -> None:
+def test_small_shards_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless they are large in memory: here a shard of thousands of equal texts."""
+    read: list[str] = []
+
+    class Counted(reader._SmallShard):
+        def __init__(self, path: str) -> None:
+            super().__init__(path)
+            read.append(Path(path).stem)
+
+    monkeypatch.setattr(reader, "_SmallShard", Counted)
+    columns = ["links.list.element.end", "text", "missing"]
+    for name, repeats in (("few", 1), ("many", 1000)):
+        texts, links = sorted(["a", "a", "b", "b" * 99] * repeats), [[{"start": 1, "end": 2}]] * 4 * repeats
+        table = pa.table({"text": texts, "links": links, "wiki": texts})
+        pq.write_table(table, tmp_path / f"{name}.parquet", row_group_size=3 * repeats)
+    for name, repeats in (("few", 1), ("many", 1000)) * 2:
+        path = str(tmp_path / f"{name}.parquet")
+        assert Path(path).stat().st_size < reader.SMALL
+        rows = [(batch.schema.names, batch.num_rows) for batch in read_batches(path, columns)]
+        assert rows == [(["links", "text"], 3 * repeats), (["links", "text"], repeats)]
+        of_a = list(read_batches(path, ["links"], ("wiki", "a")))
+        assert [(batch.schema.names, batch.num_rows) for batch in of_a] == [(["links"], 2 * repeats)]
+        with opened_shard(path) as file:
+            assert file.read_row_group(1).equals(pq.read_table(path).slice(3 * repeats))
+    assert read == ["few", "many"]
+
+
+def test_few_shards_stay_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "SMALL", 0)
     for number in range(2 * reader.KEPT_OPEN + 2):
         pq.write_table(pa.table({"qid": [number]}), tmp_path / f"{number}.parquet")
     # One that is read while others are opened is read to its end.

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from wikianchor.pipelines.mentions import graph as mentions
 from wikianchor.pipelines.mentions.options import MentionsOptions
 from wikianchor.pipelines.pairs import graph as pairs
 from wikianchor.pipelines.pairs import named_entities, repeated_texts
-from wikianchor.pipelines.pairs.decisions import hash_texts
+from wikianchor.pipelines.pairs.decisions import FOREIGN_DIGITS, hash_texts
 from wikianchor.pipelines.pairs.excluded_types import GROUPS, types_named
 from wikianchor.pipelines.pairs.named_entities import EntityNames, NameSearch, name_keys
 from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
@@ -431,6 +432,8 @@ def test_only_digits_are_equal() -> None:
     assert hashes[0] == hashes[1] == hashes[2]
     assert len(set(hashes)) == 4
     assert hash_texts(texts.slice(2), np.array([0, 2])).tolist() == [hashes[2], 0, hashes[4], 0]
+    foreign = {chr(code) for code in range(0x80, sys.maxunicode + 1) if chr(code).isdecimal()}
+    assert {digit.encode()[0] for digit in foreign} <= set(FOREIGN_DIGITS)
 
 
 def test_texts_of_many_shards_are_limited_with_few_open_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
