@@ -80,7 +80,7 @@ setup(
     # What git knows would count as data, and the links are no files.
     include_package_data=False,
     package_data={
-        "wikianchor": ["py.typed", "beam.yaml"],
+        "wikianchor": ["py.typed", "beam.yaml", "signatures.pyi"],
         "wikianchor.trainer": ["*.toml", "papers/*.toml", "evaluate/tasks/*.toml"],
         "wikianchor.pipelines": [
             "*/data/*.json",

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import html
 import importlib
+import inspect
 import pkgutil
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 import pyarrow as pa  # noqa: E402
 
+import wikianchor  # noqa: E402
+from tools.signatures import signatures  # noqa: E402
 from wikianchor import schemas  # noqa: E402
 from wikianchor.io.config_file import config_help  # noqa: E402
 from wikianchor.io.options import Option, declared  # noqa: E402
@@ -29,9 +34,9 @@ from wikianchor.trainer.options import HELP  # noqa: E402
 from wikianchor.trainer.papers.options import ArmOptions, TableOptions  # noqa: E402
 from wikianchor.trainer.score.options import ScoreOptions  # noqa: E402
 
-PLACE = ROOT / "docs" / "reference"
-# A vertical bar in a cell of a table.
-BAR = "\\|"
+REFERENCE = "docs/reference"
+# A vertical bar in a cell of a table: with a backslash, pages of the site would show that too.
+BAR = "&#124;"
 NOTE = "<!-- Written by tools/reference.py: change the code, then run `make docs`. -->\n\n"
 # The other commands of the trainer: title, usage, options, and the table of --config, "" for none.
 BESIDE_TRAINING: tuple[tuple[str, str, type, str], ...] = (
@@ -52,15 +57,20 @@ BESIDE_TRAINING: tuple[tuple[str, str, type, str], ...] = (
 
 
 def main() -> int:
-    """Write the pages, or say which are not what they should be."""
-    pages = {"commands.md": commands(), "trainer.md": trainer(), "datasets.md": datasets()}
+    """Write the files, or say which are not what they should be."""
+    files = {
+        f"{REFERENCE}/commands.md": commands(),
+        f"{REFERENCE}/trainer.md": trainer(),
+        f"{REFERENCE}/datasets.md": datasets(),
+        f"{REFERENCE}/python.md": python(),
+        "wikianchor/signatures.pyi": signatures(),
+    }
     if sys.argv[1:] == ["--check"]:
-        old = [name for name, text in pages.items() if (PLACE / name).read_text("utf-8") != text]
-        print("\n".join(f"docs/reference/{name}: not what the code says: run `make docs`" for name in old))
+        old = [name for name, text in files.items() if (ROOT / name).read_text("utf-8") != text]
+        print("\n".join(f"{name}: not what the code says: run `make docs`" for name in old))
         return 1 if old else 0
-    PLACE.mkdir(parents=True, exist_ok=True)
-    for name, text in pages.items():
-        (PLACE / name).write_text(text, "utf-8")
+    for name, text in files.items():
+        (ROOT / name).write_text(text, "utf-8")
     return 0
 
 
@@ -94,6 +104,28 @@ def trainer() -> str:
     return "".join([f"{NOTE}# Trainer\n\n{usage}; {on_gpus}.\n", *objectives, *others])
 
 
+def python() -> str:
+    """Return the page of the names of `wikianchor`."""
+    text = f"{NOTE}# Python\n\n{inspect.getdoc(wikianchor.commands)}\n"
+    for name in wikianchor.__all__:
+        value = getattr(wikianchor, name)
+        if callable(value) and name not in wikianchor.commands.PIPELINES:
+            text += _documented(f"## {name}", value)
+            methods = inspect.getmembers(value, inspect.isfunction) if inspect.isclass(value) else []
+            text += "".join(_documented(f"### {name}.{own}", method) for own, method in methods if own[0] != "_")
+    return text
+
+
+def _documented(heading: str, value: Any) -> str:
+    """Return the section of a function or class."""
+    try:
+        signature = str(inspect.signature(value)).replace("'", "") if not inspect.isclass(value) else ""
+    except ValueError:
+        signature = ""
+    first = f"{heading.split()[1]}{signature}\n\n" if signature else ""
+    return f"\n{heading}\n\n```text\n{first}{inspect.getdoc(value)}\n```\n"
+
+
 def config_row(name: str) -> str:
     """Return the row of --config."""
     return f"| `--config=FILE` | {config_help(name)} |\n"
@@ -117,7 +149,8 @@ def table(options: Iterable[Option]) -> str:
         value = f"={option.value}" if option.value else ""
         name = option.value if option.positional else f"--{option.flag}{value}"
         about = option.text({}) + (" (required)" if option.required else "")
-        lines.append(f"| `{name.replace('|', BAR)}` | {_escaped(about)} |")
+        code = f"<code>{html.escape(name).replace('|', BAR)}</code>" if "|" in name else f"`{name}`"
+        lines.append(f"| {code} | {_escaped(about)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import html
 import importlib
 import re
 import sys
@@ -268,9 +269,9 @@ def test_every_option_is_everywhere(name: str, sections: dict[str, str], monkeyp
     for entry in options:
         assert entry.positional or f"--{entry.flag}" in text
         assert entry.help in text
-        value = entry.value.replace("|", "\\|")
-        row = value if entry.positional else f"--{entry.flag}={value}".removesuffix("=")
-        assert f"| `{row}` |" in sections[name]
+        row = entry.value if entry.positional else f"--{entry.flag}={entry.value}".removesuffix("=")
+        cell = f"<code>{html.escape(row).replace('|', '&#124;')}</code>" if "|" in row else f"`{row}`"
+        assert f"| {cell} |" in sections[name]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

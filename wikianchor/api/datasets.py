@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wikianchor.io.errors import InputError
-from wikianchor.io.storage import local_path
+from wikianchor.io.storage import filesystem, local_path
 from wikianchor.pipelines.dataset.entity_labels import LABELLED, entity_labels, labelled
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.dataset.reader import Dataset, opened_shard
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import datasets
     import pandas
     import polars
+    import pyarrow.dataset as arrow_dataset
 
 
 class OpenDataset:
@@ -95,6 +96,19 @@ class OpenDataset:
                             name, labelled(table.column(LABELLED[name]).combine_chunks(), labels)
                         )
                     yield from (table if columns is None else table.select(list(columns))).to_batches()
+
+    def scan(self, config: str = "") -> arrow_dataset.Dataset:
+        """Return a table as a dataset of PyArrow, which reads only the columns and row groups that are asked for.
+
+        Example:
+            pairs.scan().to_table(columns=["text"], filter=pyarrow.dataset.field("wiki") == "enwiki")
+        """
+        import pyarrow.dataset as arrow_dataset
+
+        opened = [filesystem(path) for path in self.shards(config)]
+        if not opened:
+            return arrow_dataset.dataset(self.to_arrow(config))
+        return arrow_dataset.dataset([path for _, path in opened], filesystem=opened[0][0], format="parquet")
 
     def to_arrow(self, config: str = "", columns: Sequence[str] | None = None) -> pa.Table:
         """Return a table as Arrow; `columns` as in `batches`."""

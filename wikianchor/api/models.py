@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import did_you_mean
-from wikianchor.io.options import declared
+from wikianchor.io.options import checked, declared
 
 if TYPE_CHECKING:
     from wikianchor.trainer.config import Config
@@ -64,14 +64,11 @@ def train_config(objective: str, config: str = "", **options: Any) -> Config:
     if objective not in CONFIGS:
         choices = f": choose of {', '.join(CONFIGS)}"
         raise UsageError(f"{objective!r} is no objective{did_you_mean(objective, CONFIGS) or choices}")
-    known = [option.name for option in declared(CONFIGS[objective])]
-    if unknown := [name for name in options if name not in known]:
-        raise TypeError(f"train() got an unexpected keyword argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
-    rows = options.get("data")
-    if rows is not None and not isinstance(rows, (str, os.PathLike)):
-        options["data"] = save_rows(rows, str(options.get("output", "")))
-    paths = {name: os.fspath(value) for name, value in options.items() if isinstance(value, os.PathLike)}
-    return make(objective, {**(read_file(objective, config) if config else {}), **options, **paths})
+    given = checked(CONFIGS[objective], "train", options)
+    rows = given.get("data")
+    if rows is not None and not isinstance(rows, str):
+        given["data"] = save_rows(rows, str(given.get("output", "")))
+    return make(objective, {**(read_file(objective, config) if config else {}), **given})
 
 
 def evaluate(
@@ -97,11 +94,9 @@ def evaluate(
     from wikianchor.trainer.evaluate.options import EvaluateOptions
 
     given: dict[str, Any] = {"model": [model], "data": data, **({"tasks": tasks} if tasks else {}), **options}
-    known = {option.name: option for option in declared(EvaluateOptions)}
-    if unknown := [name for name in given if name not in known]:
-        raise TypeError(
-            f"evaluate() got an unexpected keyword argument {unknown[0]!r}{did_you_mean(unknown[0], known)}"
-        )
-    read = {name: known[name].read(value) for name, value in given.items()}
+    given = checked(EvaluateOptions, "evaluate", given)
+    read = {
+        option.name: option.read(given[option.name]) for option in declared(EvaluateOptions) if option.name in given
+    }
     results, _ = run(EvaluateOptions(**read), complete=True)
     return results

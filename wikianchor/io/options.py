@@ -36,7 +36,7 @@ from dataclasses import MISSING, dataclass, field
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.flags import FlagParser
+from wikianchor.io.flags import FlagParser, did_you_mean
 
 T = TypeVar("T")
 Check = Callable[[Any], str]
@@ -370,6 +370,40 @@ def _read(cls: type[T], options: Mapping[str, Option], given: Mapping[str, Any],
     made = cls(**values)
     completed = getattr(made, "completed", None)
     return completed() if completed else made
+
+
+def checked(cls: type, function: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that a call of a function gives, as `read_options` takes them.
+
+    Args:
+        cls: the dataclass that declares the options.
+        function: the name of the function, for errors.
+        given: values by name, None for an option that is not given.
+
+    Raises:
+        TypeError: there is no such option, one is missing, or a value is of another type.
+        UsageError: a value is none of the choices.
+    """
+    options = {declaration.name: declaration for declaration in declared(cls)}
+    for name in given:
+        if name not in options:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{did_you_mean(name, options)}")
+    values = {name: _with_home(value) for name, value in given.items() if value is not None}
+    if missing := [name for name, declaration in options.items() if declaration.required and name not in values]:
+        raise TypeError(f"{function}() missing the keyword argument {missing[0]!r}")
+    for name, value in values.items():
+        declaration = options[name]
+        if declaration.kind in (int, float, bool) and not (declaration.auto and value == AUTO):
+            # A bool is an int to Python, and an int is a float to its type checkers.
+            accepted = (int, float) if declaration.kind is float else declaration.kind
+            if not isinstance(value, accepted) or isinstance(value, bool) != (declaration.kind is bool):
+                raise TypeError(f"{function}({name}={value!r}): must be {declaration.kind.__name__}")
+        elif declaration.choices and value not in declaration.choices:
+            suggestion = (
+                did_you_mean(str(value), declaration.choices) or f": choose of {', '.join(declaration.choices)}"
+            )
+            raise UsageError(f"{function}({name}={value!r}){suggestion}")
+    return values
 
 
 def values_of(group: type, options: Any) -> dict[str, Any]:

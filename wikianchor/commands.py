@@ -1,0 +1,72 @@
+"""The commands as functions, with the same options by name:
+
+    from wikianchor import commands
+
+    sentences = commands.sentences(dumps="dumps/kwwiki-*.xml.bz2", output="out/sentences/kwwiki", workers=2)
+    pairs = commands.pairs(sentences="out/sentences", entities="out/entities", output="out/pairs")
+
+A stage returns its dataset, opened, `build` that of its pairs, `report` and `verify` what they print. `workers` is the
+number of processes of this machine, None for as many as serve; `beam` has flags of Beam, such as
+"--runner=FlinkRunner". A call raises TypeError or UsageError where an option is wrong, InputError where an input cannot
+be used, the output cannot be written, or `verify` finds a difference.
+
+The signatures are in `signatures.pyi`, which `tools/reference.py` writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from wikianchor.api.datasets import open_dataset
+from wikianchor.io.errors import InputError
+from wikianchor.io.options import checked, read_options
+
+if TYPE_CHECKING:
+    from wikianchor.signatures import *  # noqa: F403
+
+STAGES = (
+    *("sentences", "templates", "entities", "pairs", "export", "mentions", "documents", "interlanguage", "corpus"),
+    *("negatives", "mewsc16"),
+)
+# What prints an answer, which the function returns.
+PRINTING = ("report", "verify")
+PIPELINES = ("build", *STAGES, *PRINTING)
+__all__ = [*PIPELINES, "score"]  # noqa: F405
+
+
+def run_command(name: str, *, workers: int | None = None, beam: Sequence[str] = (), **options: Any) -> Any:
+    """Run a command of the pipelines, and return its dataset or what it prints; see above."""
+    from wikianchor.pipelines.cli.commands import COMMANDS
+    from wikianchor.pipelines.engine.beam_import import import_arrow
+
+    command = COMMANDS[name]
+    given = checked(command.options, name, options)
+    config: Any = read_options(command.options, argparse.Namespace(**given))
+    import_arrow()
+    printed = io.StringIO()
+    try:
+        with redirect_stdout(printed):
+            command.code.run(config, [*([] if workers is None else [f"--workers={workers}"]), *beam])
+    except InputError as error:
+        raise (InputError(f"{printed.getvalue()}{error}") if name in PRINTING else error) from error
+    if name in PRINTING:
+        return printed.getvalue()
+    return open_dataset(f"{config.output}/pairs" if name == "build" else config.output)
+
+
+def score_export(**options: Any) -> Any:
+    """Run `wikianchor score`, and return its dataset."""
+    of_score = import_module("wikianchor.trainer.score.options").ScoreOptions
+    config = read_options(of_score, argparse.Namespace(**checked(of_score, "score", options)))
+    import_module("wikianchor.score.command").run(config)
+    return open_dataset(config.output)
+
+
+if not TYPE_CHECKING:
+    globals().update({name: partial(run_command, name) for name in PIPELINES}, score=score_export)
