@@ -18,7 +18,7 @@ LINKS_PER_SECOND = 200_000
 # Rows of `pairs` that `export` reads, samples and writes.
 ROWS_PER_SECOND = 15_000
 # Building and starting the graph of a stage, and the tables of each wiki in `pairs`.
-STAGE_SECONDS, WIKI_SECONDS = 0.2, 0.02
+STAGE_SECONDS, WIKI_SECONDS = 0.2, 0.015
 # Bytes of `sentences` that `mentions` reads in a second, and of documents that `documents` does.
 MENTIONS, DOCUMENTS = 4e6, 10e6
 
