@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from tests.core_sources import core_sources
+from tests.fork_server import start
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.engine.beam_import import import_beam, own_process
 from wikianchor.pipelines.engine.machine import raise_gc_threshold
@@ -107,6 +108,12 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
             make(base / name)
             lock.write("made")
     return base / name
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with programs `wikianchor` and `python` that start without loading Beam (`tests/fork_server.py`)."""
+    return made_once(tmp_path_factory, "beam_programs", lambda directory: start(directory, {})) / "bin"
 
 
 DEMO = Path(__file__).parents[1] / "demo" / "dumps"

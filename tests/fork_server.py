@@ -1,14 +1,15 @@
-"""A process with Beam and torch loaded, which runs commands in copies of itself: `python -m tests.fork_server SOCKET`.
+"""A process with Beam loaded, which runs commands in copies of itself: `python -m tests.fork_server SOCKET USER`.
 
 The pages of the documentation start seventy commands, and half of what these take is loading packages. `start` puts
 programs called `wikianchor` and `python` into a directory; they hand arguments, environment, working directory and open
-files to the server, which forks. `python` does so for `python -c` and for modules of ours and of Beam, and is the real
-one otherwise.
+files to the server, which forks, and signals to the copy. `python` does so for `python -c` and for modules of ours and
+of Beam, and is the real one otherwise. A program that is killed leaves its copy behind.
 """
 
 from __future__ import annotations
 
 import array
+import atexit
 import gc
 import json
 import os
@@ -22,12 +23,13 @@ import time
 import traceback
 import types
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 PATIENCE_SECONDS = 120
 CLIENT = """\
 #!{python} -IS
-import array, json, os, socket, sys
+import array, json, os, signal, socket, sys
 name, words = os.path.basename(sys.argv[0]), sys.argv[1:]
 is_ours = words[:1] == ["-c"] or words[:1] == ["-m"] and words[1].startswith(("apache_beam.", "wikianchor."))
 if name == "python" and not is_ours:
@@ -38,25 +40,31 @@ fds = array.array("i", [0, 1, 2])
 call.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
 call.sendall(json.dumps([name, words, os.getcwd(), dict(os.environ)]).encode())
 call.shutdown(socket.SHUT_WR)
-sys.exit(int(call.recv(16) or b"70"))
+answers = call.makefile()
+copy = int(answers.readline())
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, lambda number, frame: os.kill(copy, number))
+sys.exit(int(answers.readline() or 70))
 """
 
 
-def start(folder: Path, environment: Mapping[str, str], user: int) -> Path:
+def start(folder: Path, environment: Mapping[str, str], *packages: str) -> Path:
     """Start a server and return the directory of the programs that use it.
 
     Args:
         folder: an empty directory.
         environment: what packages read when they are loaded.
-        user: the process with which the server ends.
+        packages: "models" to load torch, too.
     """
+    # The process with which the server ends.
+    user = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
     path = str(folder / "server")
     (folder / "bin").mkdir()
     for name in ("wikianchor", "python"):
         program = folder / "bin" / name
         program.write_text(CLIENT.format(python=sys.executable, server=path))
         program.chmod(0o755)
-    command = [sys.executable, "-m", "tests.fork_server", path, str(user)]
+    command = [sys.executable, "-m", "tests.fork_server", path, str(user), *packages]
     server = subprocess.Popen(command, cwd=Path(__file__).parents[1], env={**os.environ, **environment})
     end = time.monotonic() + PATIENCE_SECONDS
     while not os.path.exists(path):
@@ -68,7 +76,7 @@ def start(folder: Path, environment: Mapping[str, str], user: int) -> Path:
     return folder / "bin"
 
 
-def serve(path: str, user: int) -> None:
+def serve(path: str, user: int, *packages: str) -> None:
     """Load what commands need, and fork for each call, until the user has ended."""
     import pyarrow.parquet  # noqa: F401
 
@@ -77,14 +85,13 @@ def serve(path: str, user: int) -> None:
     from wikianchor.pipelines.commands.release import command as release
     from wikianchor.pipelines.engine.beam_import import tune_beam
 
-    try:
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
+    if packages:
+        with suppress(ImportError):
+            import torch  # noqa: F401
+            import transformers  # noqa: F401
 
-        import wikianchor.trainer.evaluate.command
-        import wikianchor.trainer.task  # noqa: F401
-    except ImportError:
-        pass
+            import wikianchor.trainer.evaluate.command
+            import wikianchor.trainer.task  # noqa: F401
     # What starts the commands of its steps starts them here too.
     release.call = lambda words: subprocess.run(["wikianchor", *words]).returncode
     # As in a process of a command that loads Beam itself.
@@ -129,6 +136,11 @@ def answer(call: socket.socket) -> None:
     data = b""
     while part := call.recv(1 << 16):
         data += part
+    if copy := os.fork():
+        call.sendall(b"%d\n" % copy)
+        call.sendall(b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]))
+        os._exit(0)
+    call.close()
     name, words, directory, environment = json.loads(data)
     os.chdir(directory)
     os.environ.clear()
@@ -159,11 +171,11 @@ def answer(call: socket.socket) -> None:
     except BaseException:
         traceback.print_exc()
     finally:
+        atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()
-        call.sendall(b"%d" % (status if isinstance(status, int) else 0 if status is None else 1))
-        os._exit(0)
+        os._exit(status if isinstance(status, int) else 0 if status is None else 1)
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], int(sys.argv[2]))
+    serve(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])

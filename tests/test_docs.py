@@ -74,8 +74,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of a page's commands, in which programs start without loading their packages again."""
     home = tmp_path_factory.mktemp("home")
     surroundings = {"HOME": str(home), "HF_HUB_OFFLINE": "1", "HF_HOME": str(home / "hf")}
-    user = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
-    programs = made_once(tmp_path_factory, "programs", lambda directory: start(directory, surroundings, user)) / "bin"
+    programs = (
+        made_once(tmp_path_factory, "programs", lambda directory: start(directory, surroundings, "models")) / "bin"
+    )
     path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     return {**os.environ, **surroundings, "PATH": path, "PYTHONPATH": str(ROOT)}
 

@@ -20,11 +20,11 @@ JAPANESE = next(DEMO.glob("jawiki-*.xml.bz2"))
 PORTABLE = ["--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=LOOPBACK", "--shuffle=files"]
 
 
-def start(folder: Path, *flags: str) -> subprocess.Popen[str]:
+def start(python: Path, folder: Path, *flags: str) -> subprocess.Popen[str]:
     """Start a command with a directory for temporary files of its own."""
     (folder / "temporary").mkdir()
     command = [
-        sys.executable,
+        python,
         "-m",
         "wikianchor.pipelines.cli.command_line",
         "sentences",
@@ -40,24 +40,24 @@ def left(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("flags", [[], ["--workers=2"], PORTABLE], ids=["threads", "processes", "job service"])
-def test_a_run_to_its_end(flags: list[str], tmp_path: Path) -> None:
-    process = start(tmp_path, *flags)
+def test_a_run_to_its_end(flags: list[str], tmp_path: Path, programs: Path) -> None:
+    process = start(programs / "python", tmp_path, *flags)
     errors = process.communicate(timeout=120)[1]
     assert process.returncode == 0, errors
     assert left(tmp_path) == []
 
 
-def test_an_output_that_cannot_be_used(tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_used(tmp_path: Path, programs: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "precious").touch()
-    process = start(tmp_path)
+    process = start(programs / "python", tmp_path)
     assert "holds something else" in process.communicate(timeout=120)[1]
     assert process.returncode == 2
     assert left(tmp_path) == []
 
 
 def test_a_command_that_is_killed(tmp_path: Path) -> None:
-    process = start(tmp_path)
+    process = start(Path(sys.executable), tmp_path)
     last = time.monotonic() + 60
     while not (tmp_path / "out" / "_unfinished").exists():
         assert time.monotonic() < last

@@ -364,10 +364,10 @@ raise SystemExit(main())
 """
 
 
-def start(*arguments: str, before: str = "", **variables: str) -> "subprocess.Popen[str]":
+def start(python: Path, *arguments: str, before: str = "", **variables: str) -> "subprocess.Popen[str]":
     """Start the command as a user does, apart from this process and its signals; `before` is code that runs first."""
     return subprocess.Popen(
-        [sys.executable, "-c", before + COMMAND, *arguments],
+        [python, "-c", before + COMMAND, *arguments],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -417,8 +417,10 @@ def said(errors: str) -> list[str]:
         ("processes", signal.SIGTERM),
     ],
 )
-def test_an_interrupt_ends_a_run_at_once(workers: str, number: int, long_dump: Path, temporary: Path) -> None:
-    process = start(*SENTENCES, *WORKERS[workers], TMPDIR=str(temporary))
+def test_an_interrupt_ends_a_run_at_once(
+    workers: str, number: int, long_dump: Path, temporary: Path, programs: Path
+) -> None:
+    process = start(programs / "python", *SENTENCES, *WORKERS[workers], TMPDIR=str(temporary))
     wait_for(lambda: list(long_dump.glob("out/_unfinished/*")), process)
     process.send_signal(number)
     sent = time.monotonic()
@@ -463,10 +465,12 @@ def store_that_falls_silent() -> Iterator[tuple[int, threading.Event]]:
 
 
 @pytest.mark.parametrize(("signals", "most"), [([signal.SIGINT], 5), ([signal.SIGTERM], 5), ([signal.SIGINT] * 2, 2)])
-def test_an_interrupt_ends_a_command_that_waits_for_a_store(signals: list[int], most: float) -> None:
+def test_an_interrupt_ends_a_command_that_waits_for_a_store(signals: list[int], most: float, programs: Path) -> None:
     keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
     with store_that_falls_silent() as (port, silent):
-        process = start("verify", "s3://bucket/out", AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}", **keys)
+        process = start(
+            programs / "python", "verify", "s3://bucket/out", AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}", **keys
+        )
         assert silent.wait(30)
         sent = time.monotonic()
         for number in signals:
@@ -498,9 +502,9 @@ while True:
 """
 
 
-def interrupted(folder: Path, body: str, number: int) -> tuple[float, int, str]:
+def interrupted(python: Path, folder: Path, body: str, number: int) -> tuple[float, int, str]:
     """Interrupt a command that runs some code, and return how long it took to end, its status and its stderr."""
-    process = start("verify", str(folder), before=command_that(body))
+    process = start(python, "verify", str(folder), before=command_that(body))
     wait_for((folder / "ready").exists, process)
     process.send_signal(number)
     sent = time.monotonic()
@@ -509,7 +513,9 @@ def interrupted(folder: Path, body: str, number: int) -> tuple[float, int, str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_ends_a_command_whose_library_keeps_it_to_itself(number: int, tmp_path: Path) -> None:
+def test_an_interrupt_ends_a_command_whose_library_keeps_it_to_itself(
+    number: int, tmp_path: Path, programs: Path
+) -> None:
     body = """
 from wikianchor.pipelines.engine.progress import Progress
 sys.stderr.isatty = lambda: True
@@ -520,7 +526,7 @@ signal.signal(signal.SIGINT, lambda *given: None)
 with contextlib.suppress(KeyboardInterrupt):
 """
     body += textwrap.indent(READY, "    ") + READY
-    took, status, errors = interrupted(tmp_path, body, number)
+    took, status, errors = interrupted(programs / "python", tmp_path, body, number)
     assert status == 130
     assert 2 < took < 5
     assert errors.endswith("\x1b[F\x1b[K" + INTERRUPTED + "\n"), errors
@@ -549,14 +555,14 @@ with interrupt.cancelling(cancel):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_cancels_a_job_before_its_server_stops(number: int, tmp_path: Path) -> None:
+def test_an_interrupt_cancels_a_job_before_its_server_stops(number: int, tmp_path: Path, programs: Path) -> None:
     body = SERVER + JOB + textwrap.indent(READY, "    ")
-    _, status, errors = interrupted(tmp_path, body, number)
+    _, status, errors = interrupted(programs / "python", tmp_path, body, number)
     assert (status, errors) == (130, INTERRUPTED + "\n")
     assert (tmp_path / "notes").read_text().split("\n") == ["cancelling", "cancelled", "server stopped", ""]
 
 
-def test_an_interrupt_cancels_a_job_while_the_main_thread_hangs(tmp_path: Path) -> None:
+def test_an_interrupt_cancels_a_job_while_the_main_thread_hangs(tmp_path: Path, programs: Path) -> None:
     hang = """
     from pyarrow import fs
     threading.Timer(1, lambda: open(place + "/ready", "w").close()).start()
@@ -564,16 +570,16 @@ def test_an_interrupt_cancels_a_job_while_the_main_thread_hangs(tmp_path: Path) 
     files.get_file_info("bucket")
 """
     body = SERVER + JOB + hang
-    took, status, errors = interrupted(tmp_path, body, signal.SIGINT)
+    took, status, errors = interrupted(programs / "python", tmp_path, body, signal.SIGINT)
     assert (status, errors) == (130, INTERRUPTED + "\n")
     assert (tmp_path / "notes").read_text().split("\n")[:2] == ["cancelling", "cancelled"]
     assert 6.5 < took < 10
 
 
-def test_a_job_that_cannot_be_cancelled_is_reported(tmp_path: Path) -> None:
+def test_a_job_that_cannot_be_cancelled_is_reported(tmp_path: Path, programs: Path) -> None:
     body = JOB.replace('note("cancelling")', 'raise OSError("no route to host")')
     body += textwrap.indent(READY, "    ")
-    took, status, errors = interrupted(tmp_path, body, signal.SIGINT)
+    took, status, errors = interrupted(programs / "python", tmp_path, body, signal.SIGINT)
     assert status == 130
     assert took < 5
     assert [line[9:] if line[2] == ":" else line for line in errors.splitlines()] == [
@@ -581,7 +587,7 @@ def test_a_job_that_cannot_be_cancelled_is_reported(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_signal_of_a_forked_child_is_its_own(tmp_path: Path) -> None:
+def test_a_signal_of_a_forked_child_is_its_own(tmp_path: Path, programs: Path) -> None:
     body = """
 import warnings
 warnings.simplefilter("ignore", DeprecationWarning)
@@ -595,13 +601,13 @@ os.kill(child, signal.SIGTERM)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 time.sleep(4)
 """
-    process = start("verify", str(tmp_path), before=command_that(body))
+    process = start(programs / "python", "verify", str(tmp_path), before=command_that(body))
     assert process.communicate(timeout=40)[1] == ""
     assert process.returncode == 0
 
 
 def test_worker_processes_end_with_a_killed_launcher(long_dump: Path, temporary: Path) -> None:
-    process = start(*SENTENCES, *WORKERS["processes"], TMPDIR=str(temporary))
+    process = start(Path(sys.executable), *SENTENCES, *WORKERS["processes"], TMPDIR=str(temporary))
     wait_for(lambda: list(long_dump.glob("out/_unfinished/*")), process)
     process.kill()
     # stderr is theirs too: it ends when the last of them has ended.
@@ -617,9 +623,9 @@ def test_threads_write_the_same(folder: Path, wikianchor: Callable) -> None:
 
 
 @pytest.mark.parametrize("workers", ["threads", "processes"])
-def test_workers_say_no_more_than_one_line(workers: str, folder: Path) -> None:
+def test_workers_say_no_more_than_one_line(workers: str, folder: Path, programs: Path) -> None:
     (folder / "dump.xml").write_bytes(export(pages(5))[:-300])
-    process = start(*SENTENCES, *WORKERS[workers])
+    process = start(programs / "python", *SENTENCES, *WORKERS[workers])
     lines = said(process.communicate(timeout=180)[1])
     assert process.returncode == 1
     assert len(lines) == 1
@@ -683,45 +689,31 @@ def test_killed_at_any_moment_and_run_again(folder: Path, wikianchor: Callable) 
 # --- the terminal -----------------------------------------------------------------------------------------------------
 
 
-def test_a_reader_that_has_had_enough_is_no_error(folder: Path, wikianchor: Callable) -> None:
+def test_a_reader_that_has_had_enough_is_no_error(folder: Path, wikianchor: Callable, programs: Path) -> None:
     assert wikianchor(*SENTENCES).status == 0
     reader, writer = os.pipe()
     os.close(reader)
     process = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from wikianchor.pipelines.cli.command_line import main; raise SystemExit(main())",
-            "report",
-            "out",
-        ],
+        [programs / "python", "-c", COMMAND, "report", "out"],
         stdout=writer,
         stderr=subprocess.PIPE,
         text=True,
         check=False,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
     )
     os.close(writer)
     assert (process.returncode, process.stderr) == (1, "")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_report_onto_a_full_disk(folder: Path, wikianchor: Callable) -> None:
+def test_a_report_onto_a_full_disk(folder: Path, wikianchor: Callable, programs: Path) -> None:
     assert wikianchor(*SENTENCES).status == 0
     with open("/dev/full", "w") as full:
         process = subprocess.run(
-            [
-                sys.executable,
-                "-c",
-                "from wikianchor.pipelines.cli.command_line import main; raise SystemExit(main())",
-                "report",
-                "out",
-            ],
+            [programs / "python", "-c", COMMAND, "report", "out"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
             check=False,
-            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
         )
     assert process.returncode == 1
     assert len(process.stderr.splitlines()) == 1
