@@ -97,6 +97,10 @@ def run(
     )
     manifest = run_stage(stage, beam_args, keep_older=keep_older)
     ledger = manifest["ledger"].get(site.wiki, {})
+    if (missing := manifest.get("missing_pages", {})).get("pages"):
+        from wikianchor.pipelines.sentences.missing_pages import warning
+
+        logging.getLogger("wikianchor").warning("%s", warning(missing, site.wiki))
     if may_be_empty and not ledger.get("sentences", {}).get("kept"):
         logging.getLogger("wikianchor").warning("%s: %s", config.output, why_empty(ledger, site.wiki, header_wiki))
     matches = ledger.get("pages", {}).get("excluded", 0)
@@ -205,6 +209,7 @@ def build(
         footers=footers,
         header_wiki=header_wiki,
         may_be_empty=may_be_empty,
+        dumps=config.dumps,
     )
     _ = pipeline | "Commit" >> CallOnce(commit, readings, definitions)
 
@@ -248,6 +253,7 @@ def commit_readings(
     footers: Collection[str] = (),
     header_wiki: str = "",
     may_be_empty: bool = False,
+    dumps: Sequence[str] = (),
 ) -> None:
     """Check the results of all ranges and commit the dataset.
 
@@ -260,6 +266,7 @@ def commit_readings(
         footers: the files that should end with </mediawiki>.
         header_wiki: what the header of the first dump says; "" where that is nothing.
         may_be_empty: commit a dataset without sentences too.
+        dumps: the dumps, whose pages are compared with the page table beside them.
 
     Raises:
         InputError: an input was broken, a page came twice, no sentence came out, or the ledger does not balance.
@@ -287,6 +294,11 @@ def commit_readings(
     if not problems and not may_be_empty and not counts["sentences:kept"]:
         problems = [f"{output}: {why_empty(ledger, wiki, header_wiki)}"]
     parts = [part for reading in (*ordered, *sorted(definitions)) for part in reading.parts]
+    from wikianchor.pipelines.sentences.missing_pages import missing_pages, page_table
+
+    if not problems and dumps and (table := page_table(dumps)):
+        titles = [part.path for part in parts if part.config == "titles"]
+        head = {**head, "missing_pages": missing_pages(table, dumps, titles)}
     commit_dataset(output, work, head, parts, ledger={wiki: ledger}, problems=problems, may_be_empty=may_be_empty)
 
 
