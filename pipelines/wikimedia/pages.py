@@ -71,11 +71,10 @@ def cut_pages(chunks: Iterable[Chunk], source: str) -> Iterator[tuple[bytes, int
     # A range that is not the first may begin inside a page, so it may have one </page> without a <page>.
     ends_allowed: int | None = None
     for chunk in chunks:
-        if not chunk.owned and start < 0 and not _may_open(buffer, owned_to):
-            # The reader of the next range would take a page without <page> for the end of a page of this one.
-            tag = _TAG.search(buffer + chunk.data) if chunk.exact and ends_allowed == 0 else None
-            if tag and tag[0] == CLOSE:
-                raise InputError(f"{source}: a </page> near byte {chunk.offset} has no <page>: the XML is malformed")
+        # The reader of the next range would take a page without <page> for the end of a page of this one. So this one
+        # reads on to the next tag of a plain file, which is near.
+        looks_on = chunk.exact and ends_allowed == 0
+        if not chunk.owned and start < 0 and not looks_on and not _may_open(buffer, owned_to):
             return
         before = len(buffer)
         buffer += chunk.data
@@ -97,7 +96,7 @@ def cut_pages(chunks: Iterable[Chunk], source: str) -> Iterator[tuple[bytes, int
             elif start >= 0:
                 yield bytes(buffer[start:searched]), offset
                 start = -1
-            elif searched <= owned_to:
+            elif searched <= owned_to or not ends_allowed:
                 if not ends_allowed:
                     raise InputError(f"{source}: a </page> near byte {offset} has no <page>: the XML is malformed")
                 ends_allowed -= 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import pairwise
+from itertools import chain, pairwise
 from xml.sax.saxutils import escape
 
 import pytest
@@ -60,6 +60,16 @@ def test_a_lost_tag_is_an_error_and_not_a_lost_page(size: int) -> None:
         chunks = [Chunk(broken[at : at + size], at, True, True) for at in range(0, len(broken), size)]
         with pytest.raises(InputError, match=r"dump.* byte \d+"):
             list(cut_pages(chunks, "dump"))
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_a_lost_tag_is_an_error_wherever_a_range_ends(size: int) -> None:
+    broken = DUMP.replace(b"<page>", b"<pagf>", 3).replace(b"<pagf>", b"<page>", 2)
+    cuts = [*range(0, len(broken), size)]
+    for bound in range(1, len(broken)):
+        ranges = [chunked(broken, cuts, 0, bound), chunked(broken, cuts, bound, len(broken))]
+        with pytest.raises(InputError, match=r"dump: a </page> near byte \d+ has no <page>"):
+            list(chain.from_iterable(cut_pages(chunks, "dump") for chunks in ranges))
 
 
 # --- one page ---------------------------------------------------------------------------------------------------------
