@@ -72,7 +72,8 @@ _OF_TEXT = {
     "alone": "in calls alone on their line",
     "notices": "shown by calls on a line of nothing but calls",
     "several_lines": "in calls of unknown templates over several lines",
-    "block": "in calls over several lines of templates that show a block",
+    "block": "in calls of templates that show a block",
+    "in_line": "in calls that show nothing in their line",
 }
 _OF_SENTENCES = {"template": "lost words to an unknown template", "gap": "lost words"}
 

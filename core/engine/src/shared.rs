@@ -257,7 +257,7 @@ macro_rules! names {
 names! {
     // Of the ledger: links of the source, and characters that calls show or hide.
     SourceLinks, SourceComment, SourceNowiki, SourceInCalls, SourceFromCalls, SourceNotices, SourceJoined,
-    TextAlone, TextBlock, TextNotices, TextSeveralLines,
+    TextAlone, TextBlock, TextInLine, TextNotices, TextSeveralLines,
     // Of the ledger: links that a reader sees, by what becomes of them.
     Seen, Markup, Link, Namespace, Category, File, Media, Language, Interwiki, NotALink, EmptyLabel,
     Table, Caption, Reference, ExtensionTag, Heading, BackMatter, Preformatted, Gap, DisambiguationPage,

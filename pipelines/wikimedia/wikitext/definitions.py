@@ -91,6 +91,8 @@ def template_title(name: str, site: Site) -> str:
     >>> [template_title(name, site) for name in ("citation_needed", "Vorlage:Box", ":A page", "User:A/b", "#if:")]
     ['Citation needed', 'Box', '', '', '']
     """
+    # The name of a call over several lines ends in a line feed.
+    name = name.strip("\n ")
     start = 0
     while not _NO_TEMPLATE.match(name, start):
         colon = name.find(":", start)

@@ -22,7 +22,7 @@ from wikianchor.pipelines.wikimedia.wikitext.inline import inline, join_lines, m
 from wikianchor.pipelines.wikimedia.wikitext.link_counts import FROM_CALLS, IN_CALLS, links_in
 from wikianchor.pipelines.wikimedia.wikitext.numbers import number_writer
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNFORMATTED, UNKNOWN
-from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED, PIPE, SEAM, protect, restore
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LIST, NAMED, PIPE, SEAM, protect, restore
 from wikianchor.pipelines.wikimedia.wikitext.stretches import pieces_between
 from wikianchor.pipelines.wikimedia.wikitext.template_rules import fill, template_rules
 
@@ -51,6 +51,9 @@ class _Page:
         opened: indices of these pieces.
         widths: lengths of these runs.
         by_rule: whether the last call that was rendered shows what its rule says.
+        reason: why the last call that was rendered is removed with its arguments, "" if it is not.
+        hidden: number of characters in the arguments of calls inside of the one that is open, which show nothing.
+        line_is_empty: whether the line has shown nothing yet, outside of the call that is open.
     """
 
     title: str
@@ -60,6 +63,20 @@ class _Page:
     opened: array[int] = field(default_factory=lambda: array("q"))
     widths: array[int] = field(default_factory=lambda: array("q"))
     by_rule: bool = False
+    reason: str = ""
+    hidden: int = 0
+    line_is_empty: bool = True
+
+    def add(self, text: str) -> None:
+        """Add text that is no call."""
+        self.pieces.append(text)
+        if not self.opened:
+            self.shows(text)
+
+    def shows(self, text: str) -> None:
+        """Note what the line shows."""
+        feed = text.rfind("\n")
+        self.line_is_empty = (feed >= 0 or self.line_is_empty) and not text[feed + 1 :].strip(_INVISIBLE)
 
     def open(self, part: str) -> str:
         """Add two opening braces, and one that follows them; return the text after them."""
@@ -101,7 +118,7 @@ class _Page:
                 # The blank after a removed call does not make the line preformatted; and rules show nothing for signs
                 # such as flags, so the marks of bold around one are two.
                 self.pieces.append(SEAM)
-        self.pieces.append(after)
+        self.add(after)
 
     def text(self) -> str:
         """Return the text that was read."""
@@ -144,8 +161,8 @@ class Templates:
             text: wikitext without comments and extension tags.
             title: title of the page, for {{PAGENAME}}.
             dropped: counts the links that calls are given and show (`link_counts`), and the characters of their
-                arguments where they show nothing: "text:several_lines", "text:alone" and "text:block"; and what
-                `inline.join_lines` removes.
+                arguments where they show nothing: "text:alone", "text:several_lines", "text:block" and "text:in_line";
+                and what `inline.join_lines` removes.
             missing: filled with the names of the templates that leave gaps, in order, and the placeholder of their
                 gaps.
 
@@ -161,7 +178,7 @@ class Templates:
             width = 0
             first, *closed = part.split("}}")
             if first:
-                page.pieces.append(first)
+                page.add(first)
             for closing, after in enumerate(closed, 1):
                 width += 2
                 if not after and closing < len(closed):
@@ -169,7 +186,7 @@ class Templates:
                     continue
                 if after[:1] == "}":
                     width, after = width + 1, after[1:]
-                self._close(width, page, ends_line=after[:1] == "\n")
+                self._close(width, page, after)
                 width = 0
                 if after:
                     page.go_on(after)
@@ -178,29 +195,43 @@ class Templates:
             text = join_lines(text, dropped)
         return text.replace(PIPE, "|") if PIPE in text else text
 
-    def _close(self, width: int, page: _Page, *, ends_line: bool) -> None:
-        """Replace the calls that a run of `width` closing braces ends by their visible text."""
+    def _close(self, width: int, page: _Page, after: str) -> None:
+        """Replace the calls that a run of `width` closing braces ends by their visible text; `after` follows them."""
         rounds = 0
         while width >= 2 and page.opened:
             rounds += 1
             taken = min(page.widths[-1], width, 3)
             call = "".join(page.pieces[page.opened[-1] + 1 :])
+            page.reason = ""
+            is_inside = len(page.opened) > 1 or width > 2 or page.widths[-1] > 2
             if len(page.opened) > MAX_DEPTH or rounds > MAX_DEPTH:
                 shown = ""
             elif taken == 3:
                 shown = _parameter(call)
             else:
-                is_inside = len(page.opened) > 1 or width > 2 or page.widths[-1] > 2
-                position = _INSIDE if is_inside else _ALONE if ends_line and page.begins_line() else _IN_LINE
+                is_alone = after[:1] == "\n" and page.begins_line()
+                is_box = page.line_is_empty and not after.lstrip(" '")[:1].islower()
+                position = _INSIDE if is_inside else _ALONE if is_alone else _BOX if is_box else _IN_LINE
                 shown = self._render(call, page, position)
+                if position == _ALONE and not shown.strip(_INVISIBLE):
+                    page.reason = page.reason or "alone"
+                elif not shown:
+                    page.reason = page.reason or "in_line"
             if "[[" in call:
                 page.dropped[IN_CALLS] += links_in(call)
             if "[[" in shown:
                 page.dropped[FROM_CALLS] += links_in(shown)
+            if is_inside:
+                page.hidden += 0 if shown.strip(_INVISIBLE) else _arguments_length(call)
+            else:
+                if page.reason and (characters := _arguments_length(call) + page.hidden):
+                    page.dropped[f"text:{page.reason}"] += characters
+                page.hidden = 0
+                page.shows(shown)
             width -= taken
             page.replace(taken, shown)
         if width:
-            page.pieces.append("}" * width)
+            page.add("}" * width)
 
     def _render(self, call: str, page: _Page, position: int) -> str:
         """Return the visible text of a call, given without its braces."""
@@ -219,8 +250,11 @@ class Templates:
             shown = fill(text, _arguments(rest) if bar else {}, self._number) if text else ""
             return self._gap(_normalised(name), page.missing) if shown == GAP else shown
         if kind == _UNKNOWN:
-            # An infobox or a similar call over several lines is not part of a sentence.
-            return _nothing(call, "several_lines", page.dropped) if "\n" in call else self._gap(text, page.missing)
+            if "\n" in call and position in (_ALONE, _BOX):
+                # An infobox or a similar call over several lines is not part of a sentence.
+                page.reason = "several_lines"
+                return ""
+            return self._gap(text, page.missing)
         if kind == _NUMBER:
             return text if rest.strip().upper() in UNFORMATTED else self._number(text)
         if kind == _NO_CALL:
@@ -232,8 +266,7 @@ class Templates:
         name, bar, rest = call.partition("|")
         if position == _ALONE:
             # Not in running text: a notice, a box, navigation. Rules know those that hold text, such as quotations.
-            is_removed = not has_rule and self._definitions.has(name)
-            return _nothing(call, "alone", page.dropped) if is_removed else None
+            return "" if not has_rule and self._definitions.has(name) else None
         shown = self._definitions.expand(name, _arguments(rest, exact=True) if bar else {}, page.title)
         if shown is None:
             return None
@@ -244,7 +277,8 @@ class Templates:
         shown = shown.replace(UNKNOWN, gap)
         if position == _INSIDE:
             return shown.replace("|", PIPE).replace("=", protect("="))
-        return _nothing(call, "block", page.dropped) if block and "\n" in call else inline(shown, gap)
+        page.reason = "block" if block else ""
+        return inline(shown, gap)
 
     def _by_rule(self, name: str, arguments: Mapping[str, str]) -> str | None:
         """Return what a template shows by its rule; None if it has none, or the rule does not fit."""
@@ -291,11 +325,10 @@ class Templates:
         return (_UNKNOWN, _normalised(name)) if _is_name(name) else (_NO_CALL, "")
 
 
-def _nothing(call: str, reason: str, dropped: Counter[str]) -> str:
-    """Return what a call shows that is removed with its arguments; count their characters."""
-    if characters := len(call.partition("|")[2]):
-        dropped[f"text:{reason}"] += characters
-    return ""
+def _arguments_length(call: str) -> int:
+    """Return the number of characters of the arguments of a call."""
+    bar = call.find("|")
+    return len(call) - bar - 1 if bar >= 0 else 0
 
 
 def _normalised(name: str) -> str:
@@ -319,8 +352,11 @@ def _unknown(title: str) -> None:
 
 # Kinds of calls: template with a rule, template without one, text, number to format, title of the page, no call.
 _RULE, _UNKNOWN, _TEXT, _NUMBER, _TITLE, _NO_CALL = range(6)
-# Positions of calls: the only one of its line, with other text in its line, in another call.
-_ALONE, _IN_LINE, _INSIDE = range(3)
+# Positions of calls: the only one of its line, before what begins a sentence, with other text in its line, in another
+# call.
+_ALONE, _BOX, _IN_LINE, _INSIDE = range(4)
+# What shows nothing.
+_INVISIBLE = f" {GAP}{NAMED}{SEAM}{HEADING}{LIST}"
 # Characters that no page name contains: MediaWiki shows the braces of such a call.
 _NO_NAME = re.compile(r"[{}\[\]<>\n]|%[0-9A-Fa-f]{2}|~~~|(?:^|/)\.\.?(?:/|$)|^:*$")
 # Magic words and parser functions used in articles: https://www.mediawiki.org/wiki/Help:Magic_words

@@ -96,7 +96,8 @@ impl<'a> Arguments<'a> {
 
 /// The normalised title, without its namespace, of the template that a call names; "" if it names none.
 pub fn template_title(name: &str, site: &Site) -> String {
-    let mut name = name;
+    // The name of a call over several lines ends in a line feed.
+    let mut name = name.trim_matches(['\n', ' ']);
     loop {
         if unicode::lstrip(name).starts_with([':', '/', '#']) {
             return String::new();

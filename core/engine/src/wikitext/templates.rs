@@ -10,14 +10,14 @@ use super::inline::{after_link, inline, join_lines, makes_block};
 use super::link_counts::links_in;
 use super::numbers::NumberWriter;
 use super::parser_functions::UNKNOWN;
-use super::placeholders::{protect, restore, GAP, NAMED, PIPE, SEAM};
+use super::placeholders::{protect, restore, GAP, HEADING, LIST, NAMED, PIPE, SEAM};
 use super::search::find_double;
 use super::template_rules::{fill, position_name, Given, Rule};
 use crate::counts::Counts;
 use crate::rules::Site;
 use crate::shared::{shared, Function, Name};
-use crate::unicode::{length, lower, strip, upper};
-use memchr::{memchr, memchr2};
+use crate::unicode::{is_lower, length, lower, strip, upper};
+use memchr::{memchr, memchr2, memrchr};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -61,10 +61,12 @@ enum Call {
     Braces,
 }
 
-/// Where a call stands: the only one of its line, with other text in its line, in another call.
+/// Where a call stands: the only one of its line, before what begins a sentence, with other text in its line, in
+/// another call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Alone,
+    Box,
     InLine,
     Inside,
 }
@@ -84,6 +86,26 @@ struct Page<'a> {
     missing: &'a mut Missing,
     /// Whether the last call that was rendered shows what its rule says.
     by_rule: bool,
+    /// Why the last call that was rendered is removed with its arguments.
+    reason: Option<Name>,
+    /// Number of characters in the arguments of calls inside of the one that is open, which show nothing.
+    hidden: usize,
+    /// Whether the line has shown nothing yet, outside of the call that is open.
+    line_is_empty: bool,
+}
+
+impl Page<'_> {
+    /// Note what the line shows.
+    fn shows(&mut self, text: &str) {
+        let feed = memrchr(b'\n', text.as_bytes());
+        let line = feed.map_or(text, |feed| &text[feed + 1..]);
+        self.line_is_empty = (feed.is_some() || self.line_is_empty) && is_invisible(line);
+    }
+}
+
+/// Whether a text shows nothing.
+fn is_invisible(text: &str) -> bool {
+    text.chars().all(|char| matches!(char, ' ' | GAP | NAMED | SEAM | HEADING | LIST))
 }
 
 /// Renders the templates of one wiki.
@@ -123,7 +145,7 @@ impl Templates {
         if find_double(text.as_bytes(), b'{').is_none() {
             return text;
         }
-        let mut page = Page { title, dropped, missing, by_rule: false };
+        let mut page = Page { title, dropped, missing, by_rule: false, reason: None, hidden: 0, line_is_empty: true };
         let bytes = text.as_bytes();
         // Text that was read, without the runs in `opened`.
         let mut read = String::with_capacity(text.len());
@@ -137,6 +159,9 @@ impl Templates {
             if index > start {
                 read.push_str(&text[start..index]);
                 is_empty = false;
+                if opened.is_empty() {
+                    page.shows(&text[start..index]);
+                }
             }
             start = index + width;
             if bytes[index] == b'{' {
@@ -146,7 +171,7 @@ impl Templates {
                 continue;
             }
             let after = bytes.get(start).copied();
-            is_empty = self.close(width, &mut opened, &mut read, &mut shown, &mut page, after == Some(b'\n'));
+            is_empty = self.close(width, &mut opened, &mut read, &mut shown, &mut page, &text[start..]);
             if is_empty && opened.is_empty() {
                 let end = next_run(bytes, start).map_or(text.len(), |(index, _)| index);
                 let mark = removed(read.chars().next_back().or(Some('\n')), &text[start..end]);
@@ -182,7 +207,7 @@ impl Templates {
         read: &mut String,
         shown: &mut String,
         page: &mut Page,
-        ends_line: bool,
+        after: &str,
     ) -> bool {
         let mut rounds = 0;
         let mut is_empty = false;
@@ -195,20 +220,41 @@ impl Templates {
             let taken = open.width.min(width).min(3);
             let call = &read[open.start..];
             let given = links_in(call);
+            let is_inside = depth > 1 || width > 2 || open.width > 2;
             shown.clear();
+            page.reason = None;
             if depth > shared().limits.templates_depth || rounds > shared().limits.templates_depth {
                 // Removed.
             } else if taken == 3 {
                 write_parameter(call, shown);
             } else {
-                let place = if depth > 1 || width > 2 || open.width > 2 {
+                let place = if is_inside {
                     Place::Inside
-                } else if ends_line && open.begins_line {
+                } else if after.starts_with('\n') && open.begins_line {
                     Place::Alone
+                } else if page.line_is_empty && !after.trim_start_matches([' ', '\'']).starts_with(is_lower) {
+                    Place::Box
                 } else {
                     Place::InLine
                 };
                 self.render(call, page, place, shown);
+                if place == Place::Alone && is_invisible(shown) {
+                    page.reason = page.reason.or(Some(Name::TextAlone));
+                } else if shown.is_empty() {
+                    page.reason = page.reason.or(Some(Name::TextInLine));
+                }
+            }
+            if is_inside {
+                page.hidden += if is_invisible(shown) { arguments_length(call) } else { 0 };
+            } else {
+                if let Some(reason) = page.reason {
+                    let characters = arguments_length(call) + page.hidden;
+                    if characters > 0 {
+                        page.dropped.add(reason, characters as i64);
+                    }
+                }
+                page.hidden = 0;
+                page.shows(shown);
             }
             if given > 0 {
                 page.dropped.add(Name::SourceInCalls, given);
@@ -232,6 +278,7 @@ impl Templates {
         if width > 0 {
             read.extend(std::iter::repeat_n('}', width));
             is_empty = false;
+            page.line_is_empty &= !opened.is_empty();
         }
         is_empty
     }
@@ -276,11 +323,11 @@ impl Templates {
                 }
             }
             Call::Unknown(text) => {
-                // An infobox or a similar call over several lines is not part of a sentence.
-                if memchr(b'\n', call.as_bytes()).is_none() {
-                    shown.push_str(&self.gap(text, page.missing));
+                if matches!(place, Place::Alone | Place::Box) && memchr(b'\n', call.as_bytes()).is_some() {
+                    // An infobox or a similar call over several lines is not part of a sentence.
+                    page.reason = Some(Name::TextSeveralLines);
                 } else {
-                    count_nothing(rest, Name::TextSeveralLines, page.dropped);
+                    shown.push_str(&self.gap(text, page.missing));
                 }
             }
             Call::Text(text) => shown.push_str(text),
@@ -308,11 +355,7 @@ impl Templates {
     ) -> Option<String> {
         if place == Place::Alone {
             // Not in running text: a notice, a box, navigation. Rules know those that hold text, such as quotations.
-            let is_removed = !has_rule && self.definitions.has(name);
-            if is_removed {
-                count_nothing(rest, Name::TextAlone, page.dropped);
-            }
-            return is_removed.then(String::new);
+            return (!has_rule && self.definitions.has(name)).then(String::new);
         }
         let arguments = rest.map(with_pipes);
         let given = arguments.as_deref().map_or_else(definitions::Arguments::new, exact_arguments);
@@ -330,11 +373,10 @@ impl Templates {
         }
         Some(match place {
             Place::Inside => shown.replace('|', &PIPE.to_string()).replace('=', &protect("=")),
-            _ if is_block && call.contains('\n') => {
-                count_nothing(rest, Name::TextBlock, page.dropped);
-                String::new()
+            _ => {
+                page.reason = is_block.then_some(Name::TextBlock);
+                inline(&shown, &gap)
             }
-            _ => inline(&shown, &gap),
         })
     }
 
@@ -505,11 +547,8 @@ fn next_run(bytes: &[u8], mut start: usize) -> Option<(usize, usize)> {
 }
 
 /// Count the characters of the arguments of a call that is removed with them.
-fn count_nothing(rest: Option<&str>, reason: Name, dropped: &mut Counts) {
-    match rest.map_or(0, length) {
-        0 => {}
-        characters => dropped.add(reason, characters as i64),
-    }
+fn arguments_length(call: &str) -> usize {
+    call.split_once('|').map_or(0, |(_, rest)| length(rest))
 }
 
 /// The arguments of a call with a PIPE for each "|" inside of a link.
