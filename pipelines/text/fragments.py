@@ -22,7 +22,8 @@ FRAGMENT_REASONS: Final = MappingProxyType(
         "no_letters": "letters are less than half of the characters that are not white space, or a quarter in Chinese, "
         "Japanese and Korean",
         "script": "less than half of the letters belong to the scripts of the wiki's language; in Chinese, Japanese "
-        "and Korean, more than three quarters of all characters are letters of other scripts",
+        "and Korean, more than three quarters of all characters are letters of other scripts, or less than a tenth are "
+        "letters of these",
         "no_terminator": "does not end with punctuation, in a language that uses it: a heading, a caption, a list item",
     }
 )
@@ -173,6 +174,8 @@ _IDEOGRAPHIC: Final = frozenset({"Han", "Kana", "Hangul"})
 # A sentence in one of these scripts has letters in this part of its characters, and foreign letters not in all of the
 # rest: digits and brackets are text too.
 _IDEOGRAPHIC_PART: Final = 4
+# But letters of its own in this part of all characters: "Paris: Larousse, 2006."
+_FEWEST_PART: Final = 10
 # Non-letters of a language with unknown scripts: ASCII signs and general punctuation.
 _SIGNS: Final = "!-@[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f"
 _SPACES: Final = "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -369,7 +372,11 @@ def _script_reason(
             return "no_letters"
         foreign = sum(map(_is_letter, compress(sentence, find_non_letters(sentence))))
         # A word has few ideographs and many letters: a name and its dates may be longer than the rest of a sentence.
-        if _IDEOGRAPHIC_PART * (visible - foreign) < visible if ideographic else 2 * foreign > letters:
+        if ideographic:
+            is_foreign = min(_IDEOGRAPHIC_PART * (visible - foreign), _FEWEST_PART * (letters - foreign)) < visible
+        else:
+            is_foreign = 2 * foreign > letters
+        if is_foreign:
             return "script"
     return None
 

@@ -33,7 +33,6 @@ _EDGE_GAP = re.compile(rf"^{GAP}+(?=[^\W\d_]|[{_AFTER_EDGE_GAP}])|(?<=[{_BEFORE_
 # one follows, with white space between. Two quotes are a sign too, without white space.
 _HOLES = (
     ("(", ",;:)"),
-    (",", ",.)"),
     ("[", "]"),
     ("«", "»"),
     ("（", "、，,;；：）"),
@@ -41,6 +40,8 @@ _HOLES = (
     ("，", "，。、）"),
     ("،", "،.)"),
 )
+# As these, but ",..." is no hole, and neither are two commas that stand for quotes: ",,word,,".
+_COMMA_HOLE = re.compile(r",\s*(?:[,)]|\.(?!\.))")
 _HOLE_PATTERNS = (
     *((first, re.compile(rf"{re.escape(first)}\s*[{re.escape(others)}]")) for first, others in _HOLES),
     ('"', re.compile('""')),
@@ -53,7 +54,7 @@ _OPENERS = "\"'«„“”‘(["
 _SMALL_LETTERS = (("a", "z"), ("а", "я"), ("α", "ω"))
 _LOWER_START = re.compile(rf"^{GAP}+[{''.join(f'{first}-{last}' for first, last in _SMALL_LETTERS)}]")
 # Words of references to books.
-_CITATIONS = ("ISBN", "ISSN")
+_CITATIONS = ("ISBN", "ISSN", "PMID", "doi:")
 _cites = re.compile("|".join(_CITATIONS)).search
 
 # Stands for the words that a template shows, where only the rest of the sentence is looked at.
@@ -267,7 +268,26 @@ def _make_drop_test(text: str, language: str, writing: Writing) -> Callable[[str
 
 def _hole_offsets(text: str) -> list[int]:
     """Return the ascending offsets of the signs of missing words."""
-    return sorted(match.start() for first, hole in _HOLE_PATTERNS if first in text for match in hole.finditer(text))
+    offsets = [match.start() for first, hole in _HOLE_PATTERNS if first in text for match in hole.finditer(text)]
+    if "," in text:
+        offsets += _comma_holes(text)
+    return sorted(offsets)
+
+
+def _comma_holes(text: str) -> Iterator[int]:
+    quote = -1  # where an opening quote of two commas stands
+    for match in _COMMA_HOLE.finditer(text):
+        start, end = match.span()
+        if match[0] == ",,":
+            before = text[start - 1 : start]
+            if (not before or before.isspace() or before in _OPENERS) and text[end : end + 1].isalnum():
+                quote = start
+                continue
+            if quote >= 0 and "\n" not in text[quote:start]:
+                quote = -1
+                continue
+            quote = -1
+        yield start
 
 
 class _Outline:

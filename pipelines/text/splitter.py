@@ -382,6 +382,8 @@ def _vowel_signs() -> str:
 def _goes_on(text: str, after: int) -> bool:
     """Return whether the text at `after` cannot begin a sentence: a lower-case letter, a comma, a closing bracket."""
     char = text[after]
+    if char == "," and text.startswith(",,", after) and text[after + 2 : after + 3].isalnum():
+        char = text[after + 2]  # ",,word,,": commas for quotes
     if char in _GOES_ON:
         return True
     if char in _DASHES and text[after + 1 : after + 2].isspace():

@@ -103,7 +103,7 @@ pub enum Kept {
 pub enum Html {
     /// It shows nothing: `<b>`.
     Inline,
-    /// As `Inline`; a number in it leaves a gap: `10<sup>6</sup>` would read 106.
+    /// As `Inline`; a number in it is raised too, `10<sup>6</sup>` would read 106, or leaves a gap.
     Raised,
     /// It ends the line: `<div>`.
     Block,
@@ -158,6 +158,9 @@ pub struct Tags {
     #[serde(deserialize_with = "short_names")]
     pub html: FxHashMap<String, Html>,
     pub line_feeds: FxHashMap<String, LineFeed>,
+    /// Digits and signs, and by tag, those in their place that are raised or lowered.
+    pub raised_signs: String,
+    pub raised: FxHashMap<String, String>,
     /// Tags in a table that are no HTML tags in text.
     pub columns: Vec<String>,
     /// Beginnings of tags; a page without one has no HTML table.

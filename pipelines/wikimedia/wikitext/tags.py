@@ -43,6 +43,9 @@ HTML_TAGS: Mapping[str, str] = _TAGS["html"]
 _BLOCKS = frozenset(name for name, kind in HTML_TAGS.items() if kind in ("block", "break", "item", "heading"))
 _HTML_TAG = re.compile(r"(/?)([a-zA-Z][a-zA-Z0-9]*)(?=[\s/>])[^<>]*>")
 _RAISED_NUMBER = re.compile(r"[\d−+-]")
+# By tag, raised and lowered digits and signs.
+_RAISED_SIGNS = {name: str.maketrans(_TAGS["raised_signs"], signs) for name, signs in _TAGS["raised"].items()}
+_ALL_RAISED = re.compile(f"[{re.escape(_TAGS['raised_signs'])}]+\\Z").match
 
 
 @lru_cache(maxsize=64)
@@ -149,7 +152,9 @@ def _replacement(kind: str, content: str, dropped: Counter[str]) -> str:
         bucket = NOWIKI if kind in ("nowiki", "pre") else "reference" if is_reference else "extension_tag"
         dropped[bucket] += links_in(content)
     if kind == "nowiki":
-        return protect(decode_entities(content.replace("\n", BREAK))) or SEAM
+        shown = protect(decode_entities(content.replace("\n", BREAK)))
+        # Parser functions do not trim blanks that are protected.
+        return f"{SEAM}{shown}{SEAM}" if shown != shown.strip(" ") or not shown else shown
     if kind == "pre":
         lines = decode_entities(_NOWIKI.sub(r"\1", content)).strip("\n").split("\n")
         return BREAK + BREAK.join(PREFORMATTED + protect(line) for line in lines) + BREAK
@@ -191,7 +196,7 @@ def strip_html_tags(text: str, breaks: Breaks | None = None) -> str:
         breaks: if given, those of the text, to which the line feeds that replace tags are added.
 
     >>> strip_html_tags("a <b>bold</b> 10<sup>6</sup>x<unknown>").replace(GAP, "?").replace(SEAM, "")
-    'a bold 10?6x<unknown>'
+    'a bold 10⁶x<unknown>'
     """
     if "<" not in text:
         return text
@@ -213,7 +218,7 @@ def strip_html_tags(text: str, breaks: Breaks | None = None) -> str:
             continue
         rest = part[match.end() :]
         name = match[2].lower()
-        shown = "\n" if name in _BLOCKS else ""
+        shown, raised = "\n" if name in _BLOCKS else "", ""
         if match[1]:
             # A browser breaks the line at </br> and </p> too; another tag shows nothing without its opening tag.
             if shown and kind != "break":
@@ -225,7 +230,10 @@ def strip_html_tags(text: str, breaks: Breaks | None = None) -> str:
                 shown += LIST
         elif kind == "raised" and before[-1:].isdigit() and _RAISED_NUMBER.match(rest):
             # 10<sup>6</sup> would read 106.
-            shown = GAP
+            if _ALL_RAISED(rest):
+                raised = rest.translate(_RAISED_SIGNS[name])
+            else:
+                shown = GAP
         if not shown and "[[" in before and _is_target(before):
             # No target of a link contains a tag.
             shown = SEAM
@@ -233,7 +241,7 @@ def strip_html_tags(text: str, breaks: Breaks | None = None) -> str:
             # A link has no trail or prefix across a tag.
             shown = SEAM
         output.write(shown)
-        output.write(rest if kind != "heading" or match[1] else _marked_heading(rest, int(name[-1])))
+        output.write(raised or (rest if kind != "heading" or match[1] else _marked_heading(rest, int(name[-1]))))
         if breaks is not None:
             if shown.startswith("\n"):
                 inserted.append((feeds, break_of(name, is_closing=bool(match[1]))))

@@ -64,6 +64,8 @@ const CLOSER: u8 = 1 << 5;
 
 /// Letters are this part of a sentence of ideographs, and foreign letters not all of the rest.
 const IDEOGRAPHIC_PART: usize = 4;
+/// But letters of its own are in this part of all characters: "Paris: Larousse, 2006."
+const FEWEST_PART: usize = 10;
 
 /// Tells why a text is no complete sentence of a language: see `make_fragment_test`.
 pub struct FragmentTest {
@@ -181,7 +183,7 @@ impl FragmentTest {
         let foreign = sentence.chars().filter(is_foreign).count();
         // A word has few ideographs and many letters: a name and its dates may be longer than the rest of a sentence.
         let is_script = if ideographic {
-            IDEOGRAPHIC_PART * visible.saturating_sub(foreign) < visible
+            (IDEOGRAPHIC_PART * visible.saturating_sub(foreign)).min(FEWEST_PART * (letters - foreign)) < visible
         } else {
             2 * foreign > letters
         };

@@ -8,7 +8,7 @@ use super::splitter::{is_lower_text, Splitter};
 use super::{ProseRules, TextRules};
 use crate::counts::Counts;
 use crate::shared::{shared, Name};
-use crate::unicode::{is_alnum, is_alpha, is_decimal, is_lower, is_upper, lower, lstrip, rstrip, strip};
+use crate::unicode::{is_alnum, is_alpha, is_decimal, is_lower, is_space, is_upper, lower, lstrip, rstrip, strip};
 use crate::wikitext::placeholders::{GAP, HEADING, LIST, PREFORMATTED};
 use crate::wikitext::search::find_double;
 use memchr::memmem::Finder;
@@ -87,6 +87,9 @@ impl Prose {
             offsets.push(start + offset);
             start += offset + 2;
         }
+        if memchr(b',', text.as_bytes()).is_some() {
+            self.comma_holes(text, &mut offsets);
+        }
         for (first, others) in &self.holes {
             // Most pages lack the first byte of most of these characters.
             if memchr(first.needle()[0], text.as_bytes()).is_none() {
@@ -108,6 +111,40 @@ impl Prose {
         }
         offsets.sort_unstable();
         offsets
+    }
+
+    /// Append the offsets of commas before a comma, a full stop or a bracket. ",..." is no hole, and neither are two
+    /// commas that stand for quotes: ",,word,,".
+    fn comma_holes(&self, text: &str, offsets: &mut Vec<usize>) {
+        let mut quote: Option<usize> = None;
+        let mut after = 0;
+        for start in memchr_iter(b',', text.as_bytes()) {
+            let rest = &text[start + 1..];
+            // A quick test first: most commas precede a blank and a letter.
+            if start < after || rest.trim_start_matches(' ').starts_with(is_alnum) {
+                continue;
+            }
+            let next = lstrip(rest);
+            let Some(char) = next.chars().next().filter(|char| matches!(char, ',' | '.' | ')')) else { continue };
+            if char == '.' && next[1..].starts_with('.') {
+                continue;
+            }
+            let end = text.len() - next.len() + 1;
+            after = end;
+            if rest.starts_with(',') {
+                let before = text[..start].chars().next_back();
+                if before.is_none_or(|char| is_space(char) || self.rules.openers.contains(char))
+                    && text[end..].starts_with(is_alnum)
+                {
+                    quote = Some(start);
+                    continue;
+                }
+                if quote.take().is_some_and(|quote| memchr(b'\n', &text.as_bytes()[quote..start]).is_none()) {
+                    continue;
+                }
+            }
+            offsets.push(start);
+        }
     }
 }
 

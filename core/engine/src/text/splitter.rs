@@ -265,6 +265,9 @@ impl Splitter {
 
     /// Whether the text cannot begin a sentence: a lower-case letter, a comma, a closing bracket.
     fn goes_on(&self, text: &str, after: usize, next: char) -> bool {
+        let quoted = text[after..].strip_prefix(",,").and_then(|quoted| quoted.chars().next());
+        // ",,word,,": commas for quotes.
+        let next = quoted.filter(|&char| is_alnum(char)).unwrap_or(next);
         if self.is(next, GOES_ON) {
             return true;
         }

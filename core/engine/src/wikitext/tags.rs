@@ -240,7 +240,12 @@ fn replacement(
         Extension::Nowiki => {
             count_links(content, Name::SourceNowiki, dropped);
             let shown = protect(&decode_entities(content.replace('\n', BREAK_TEXT), entities));
-            return if shown.is_empty() { Cow::Borrowed(SEAM_TEXT) } else { Cow::Owned(shown) };
+            // Parser functions do not trim blanks that are protected.
+            return Cow::Owned(if shown.is_empty() || shown.starts_with(' ') || shown.ends_with(' ') {
+                format!("{SEAM}{shown}{SEAM}")
+            } else {
+                shown
+            });
         }
         Extension::Pre => {
             count_links(content, Name::SourceNowiki, dropped);
@@ -408,8 +413,13 @@ pub fn strip_html_tags(text: String, breaks: Option<&mut Breaks>) -> String {
             Some((tag, end)) => {
                 let rest = &part[end..];
                 let shown = tag.shown(before, rest, &mut opened);
+                let raised = if shown == GAP_TEXT { tag.raised(rest) } else { None };
+                let shown = if raised.is_some() { seam_between(before, rest) } else { shown };
                 result += shown;
-                tag.push_rest(rest, &mut result);
+                match raised {
+                    Some(raised) => result += &raised,
+                    None => tag.push_rest(rest, &mut result),
+                }
                 if breaks.is_some() {
                     if shown.starts_with('\n') {
                         inserted.push((feeds, break_of(tag.name, tag.is_closing)));
@@ -471,6 +481,14 @@ impl HtmlTag {
             result.extend(std::iter::repeat_n(HEADING, level.into()));
         }
         *result += text;
+    }
+
+    /// Return the digits and signs of a raised or lowered number in their form; None for another text.
+    fn raised(&self, rest: &str) -> Option<String> {
+        let forms = shared().tags.raised.get(self.name)?;
+        let form = |char| shared().tags.raised_signs.chars().zip(forms.chars()).find(|(sign, _)| *sign == char);
+        let raised: Option<String> = rest.chars().map(|char| form(char).map(|(_, form)| form)).collect();
+        raised.filter(|raised| !raised.is_empty())
     }
 
     /// Return what replaces the tag between two texts; `opened` counts the block tags that are open.
