@@ -38,22 +38,32 @@ LOADED_BESIDE = {
 }
 DUMPS = ROOT / "demo" / "dumps"
 
-# Runs a command and prints the modules and the data files of the package that it used.
+# Runs each command of a list in a copy of this process, and writes into a file which modules and data files of the
+# package it used. What the copies share is no module of ours.
 WATCHED = """
-import json, sys
-opened = set()
-def watch(event, arguments):
-    if event == "open" and str(arguments[0]).endswith(".json"):
-        opened.add(str(arguments[0]))
-sys.addaudithook(watch)
-from wikianchor.io import rules
-from wikianchor.io.options import read_options
-from wikianchor.pipelines.cli.commands import COMMANDS, command_parser
-rules.digest_of = lambda *names: ""
-stage = COMMANDS[sys.argv[1]]
-stage.code.run(read_options(stage.options, command_parser(sys.argv[1]).parse_args(sys.argv[2:])), [])
-print("\\n" + json.dumps([sorted(sys.modules), sorted(opened)]))
+import json, os, sys
+import apache_beam, numpy, pyarrow.parquet
+for stage, *flags in json.loads(sys.argv[1]):
+    if os.fork():
+        if os.wait()[1]:
+            sys.exit(1)
+        continue
+    opened = set()
+    def watch(event, arguments):
+        if event == "open" and str(arguments[0]).endswith(".json"):
+            opened.add(str(arguments[0]))
+    sys.addaudithook(watch)
+    from wikianchor.io import rules
+    from wikianchor.io.options import read_options
+    from wikianchor.pipelines.cli.commands import COMMANDS, command_parser
+    rules.digest_of = lambda *names: ""
+    command = COMMANDS[stage]
+    command.code.run(read_options(command.options, command_parser(stage).parse_args(flags)), [])
+    with open(f"{sys.argv[2]}/{stage}", "w") as used:
+        json.dump([sorted(sys.modules), sorted(opened)], used)
+    os._exit(0)
 """
+WATCHED_STAGES = ("sentences", "entities", "pairs", "mentions")
 
 
 @pytest.fixture(scope="module")
@@ -172,23 +182,10 @@ def test_every_data_file_decides_rows_of_a_stage() -> None:
     assert {path.name for path in {*rules._data_files(rules.ROOT)} - files} == {"core_record.json"}
 
 
-def watched(*arguments: str) -> tuple[set[str], set[Path]]:
-    """Run a command in a process; return the modules of the package that it imported, and data files that it opened."""
-    ended = subprocess.run(
-        [sys.executable, "-c", WATCHED, *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert ended.returncode == 0, ended.stderr
-    modules, opened = json.loads(ended.stdout.splitlines()[-1])
-    inner = {name.removeprefix("wikianchor.") for name in modules if name.startswith("wikianchor.")}
-    return inner, {Path(path).resolve() for path in opened if Path(path).resolve().is_relative_to(ROOT)}
-
-
-@pytest.mark.parametrize("stage", ["sentences", "entities", "pairs", "mentions"])
-def test_no_module_and_no_data_file_of_a_stage_is_missing(stage: str, demo_build: Path, tmp_path: Path) -> None:
-    """Whatever a stage imports or opens is in its digest, or known to decide no row."""
+@pytest.fixture(scope="module")
+def used(demo_build: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[set[str], set[Path]]]:
+    """By stage, the modules of the package that it imports, and data files that it opens."""
+    folder = tmp_path_factory.mktemp("used")
     dump = str(next(DUMPS.glob("enwiki-*stream.xml.bz2")))
     wikidata = str(next(DUMPS.glob("wikidata-*")))
     datasets = [f"--sentences={demo_build}/sentences", f"--entities={demo_build}/entities"]
@@ -197,8 +194,30 @@ def test_no_module_and_no_data_file_of_a_stage_is_missing(stage: str, demo_build
         "entities": [f"--wikidata={wikidata}", "--wikis=en"],
         "pairs": [*datasets, "--min_links=2"],
         "mentions": datasets,
-    }[stage]
-    modules, opened = watched(stage, *flags, f"--output={tmp_path}/out")
+    }
+    commands = [[stage, *flags[stage], f"--output={folder}/out-{stage}"] for stage in WATCHED_STAGES]
+    ended = subprocess.run(
+        [sys.executable, "-c", WATCHED, json.dumps(commands), folder],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert ended.returncode == 0, ended.stderr
+    by_stage = {}
+    for stage in WATCHED_STAGES:
+        modules, opened = json.loads((folder / stage).read_text())
+        inner = {name.removeprefix("wikianchor.") for name in modules if name.startswith("wikianchor.")}
+        files = {Path(path).resolve() for path in opened}
+        by_stage[stage] = inner, {path for path in files if path.is_relative_to(ROOT)}
+    return by_stage
+
+
+@pytest.mark.parametrize("stage", WATCHED_STAGES)
+def test_no_module_and_no_data_file_of_a_stage_is_missing(
+    stage: str, used: dict[str, tuple[set[str], set[Path]]]
+) -> None:
+    """Whatever a stage imports or opens is in its digest, or known to decide no row."""
+    modules, opened = used[stage]
     files = {path.resolve() for path in rules.files_of((f"pipelines.{stage}.graph",))}
     loaded = {name: rules._source(name, rules.ROOT) for name in modules if not rules.is_infrastructure(name)}
     missing = {name for name, path in loaded.items() if path and path.resolve() not in files}
