@@ -338,7 +338,8 @@ def read_head(path: str, limit: int = 1 << 20) -> bytes:
     """
     head = b""
     try:
-        for chunk in read_range(Range(path, 0, file_size(path), last=True)):
+        # Chunks that follow the end of a range are small.
+        for chunk in read_range(Range(path, 0, 0, last=False)):
             head += chunk.data
             if len(head) >= limit or b"</siteinfo>" in head:
                 break
