@@ -71,8 +71,8 @@ def test_a_language_before_and_after(
     other = shutil.copytree(tiny_model, tmp_path / "other")
     weights = load_file(other / "model.safetensors")
     save_file({name: values + 0.1 for name, values in weights.items()}, other / "model.safetensors", {"format": "pt"})
-    assert main(["figure2", *flags, "--quota=40", f"--model={other}"]) == 0
-    assert capsys.readouterr().err.count("step 2/2 | loss") == 12
+    assert main(["figure2", *flags, "--quota=40", f"--model={other}", "--seeds=1"]) == 0
+    assert capsys.readouterr().err.count("step 2/2 | loss") == 6
     assert len([*(tmp_path / "o").glob("vectors-*.safetensors")]) == 2
     missing = tmp_path / "none.safetensors"
     assert main(["figure2", *flags, "--quota=40", f"--entity_vectors={missing}"]) == 1
