@@ -84,6 +84,7 @@ setup(
         "wikianchor.trainer": ["*.toml", "papers/*.toml", "evaluate/tasks/*.toml"],
         "wikianchor.pipelines": [
             "*/data/*.json",
+            "*/*/data/*.lua",
             "*/data/README.md",
             "commands/report/templates/*",
             "dataset/templates/*",

@@ -33,12 +33,13 @@ from wikianchor.pipelines.sentences.wiki import Wiki, open_wiki, wiki_of_site
 from wikianchor.pipelines.templates.cache import cached_table, find_table, table_key
 from wikianchor.pipelines.templates.steps import TemplateReading, list_ranges, read_templates
 from wikianchor.pipelines.templates.tables import shard_rows, shards_of_readings
-from wikianchor.pipelines.wikimedia.choices import BUILTIN, FROM_DUMP
+from wikianchor.pipelines.wikimedia.choices import BUILTIN, FROM_DUMP, OFF, ON
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range, split_dumps
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wiki_lists import wikis_given
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, iter_lines, parse_item, wanted_filter
+from wikianchor.pipelines.wikimedia.wikitext.served import DumpFacts, facts_of
 
 
 class PageRow(NamedTuple):
@@ -150,7 +151,8 @@ class ReadSentences(beam.PTransform):
     Args:
         dumps: path of a dump, or a glob, or several with commas between them.
         config: "sentences", or "fragments" for the text that is no sentence.
-        wiki, templates, splitter, parser, engine, allow_truncated, exclude_pages, cache: as for `wikianchor.open_wiki`.
+        wiki, templates, lua, splitter, parser, engine, allow_truncated, exclude_pages, cache: as for
+            `wikianchor.open_wiki`.
 
     Raises:
         InputError: a file is missing, or no dump, or the dumps are of several wikis.
@@ -163,6 +165,7 @@ class ReadSentences(beam.PTransform):
         config: str = "sentences",
         wiki: Optional[str] = None,  # noqa: UP045 (Beam YAML reads the types)
         templates: str = FROM_DUMP,
+        lua: str = OFF,
         splitter: str = "rules",
         parser: str = "wikianchor",
         engine: Optional[str] = None,  # noqa: UP045
@@ -179,6 +182,7 @@ class ReadSentences(beam.PTransform):
             templates,
             cache,
             wiki=wiki,
+            lua=lua,
             splitter=splitter,
             parser=parser,
             engine=engine,
@@ -210,7 +214,7 @@ class ExtractSentences(beam.PTransform):
     Args:
         language: the language of the pages, such as "uk"; or the database name of their wiki.
         dumps: the dumps of the wiki of the pages, instead of its language.
-        templates, cache: what goes with `dumps`, as for `ReadSentences`.
+        templates, lua, cache: what goes with `dumps`, as for `ReadSentences`.
 
     Raises:
         InputError: the dumps cannot be read.
@@ -222,12 +226,13 @@ class ExtractSentences(beam.PTransform):
         language: str = "",
         dumps: str = "",
         templates: str = FROM_DUMP,
+        lua: str = OFF,
         cache: Optional[str] = None,  # noqa: UP045
     ) -> None:
         super().__init__()
         if bool(language) == bool(dumps):
             raise UsageError("ExtractSentences: give the language of the pages, or the dumps of their wiki")
-        self._source = _Source(dumps, templates, cache) if dumps else None
+        self._source = _Source(dumps, templates, cache, lua=lua) if dumps else None
         self._wiki = self._source.wiki if self._source else wiki_of_site(site_of(language))
 
     def expand(self, pcoll: Any) -> Any:
@@ -255,7 +260,8 @@ class _Source:
         from_dump = templates == FROM_DUMP
         opened = open_wiki(dumps, templates=BUILTIN if from_dump else templates, cache=cache, **options)
         self.wiki, self.cache = opened.with_templates(None), cache or cache_directory()
-        self._key = table_key(opened.dumps, opened.site) if from_dump else _key_of(opened.templates or "")
+        self._facts = facts_of(opened.dumps, options.get("lua", OFF))
+        self._key = table_key(opened.dumps, opened.site, self._facts) if from_dump else _key_of(opened.templates or "")
 
     def table(self, begin: Any) -> beam.pvalue.AsSingleton:
         """Return the name of the table in the cache, "" for none; read the Template pages if it is not there."""
@@ -266,13 +272,16 @@ class _Source:
             | "Dumps of templates" >> beam.Create([self.wiki.dumps])
             | "List template ranges" >> beam.FlatMap(list_ranges)
             | "Spread templates" >> beam.Reshuffle()
-            | "Read templates" >> beam.Map(read_templates, self._work(), self.wiki.site)
+            | "Read templates"
+            >> beam.Map(read_templates, self._work(), self.wiki.site, lua=ON if self._facts.lua else OFF)
         )
         saved = (
             begin
             | "Table" >> beam.Create([self._key])
             | "Save table"
-            >> beam.Map(_save_table, beam.pvalue.AsList(readings), self._work(), self.wiki.site, self.cache)
+            >> beam.Map(
+                _save_table, beam.pvalue.AsList(readings), self._work(), self.wiki.site, self.cache, self._facts
+            )
         )
         return beam.pvalue.AsSingleton(saved)
 
@@ -286,8 +295,10 @@ def _key_of(table: str) -> str:
     return os.path.basename(os.path.dirname(table))
 
 
-def _save_table(key: str, readings: Sequence[TemplateReading], work: Workspace, site: Site, cache: str) -> str:
-    cached_table(key, lambda: shard_rows(shards_of_readings(readings)), site, cache)
+def _save_table(
+    key: str, readings: Sequence[TemplateReading], work: Workspace, site: Site, cache: str, facts: DumpFacts
+) -> str:
+    cached_table(key, lambda: shard_rows(shards_of_readings(readings)), site, cache, facts)
     discard(work)
     return key
 

@@ -22,6 +22,7 @@ def build(
     texts: str | Sequence[str] = ...,
     parser: Literal["wikianchor", "mwparserfromhell"] = ...,
     engine: Literal["python", "core", "auto"] | None = ...,
+    lua: Literal["off", "on"] = ...,
     templates: Literal["dump", "builtin"] = ...,
     allow_truncated: bool = ...,
     splitter: Literal["rules", "icu", "polyglot"] = ...,
@@ -62,6 +63,7 @@ def sentences(
     wiki: Path | None = ...,
     output: Path,
     templates: Literal["dump", "builtin"] = ...,
+    lua: Literal["off", "on"] = ...,
     fragments: bool = ...,
     documents: bool = ...,
     parser: Literal["wikianchor", "mwparserfromhell"] = ...,
@@ -80,6 +82,7 @@ def templates(
     dumps: str | Sequence[str],
     wiki: Path | None = ...,
     output: Path,
+    lua: Literal["off", "on"] = ...,
     workers: int | None = ...,
     beam: Sequence[str] = ...,
 ) -> OpenDataset:

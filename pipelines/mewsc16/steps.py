@@ -48,11 +48,13 @@ from wikianchor.pipelines.mewsc16.template_pages import TemplateWriter, save_sto
 from wikianchor.pipelines.sentences.page_reader import parse_article
 from wikianchor.pipelines.sentences.steps import sound_pages
 from wikianchor.pipelines.templates.store import TemplateStore
+from wikianchor.pipelines.wikimedia.choices import OFF
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range, split_dumps
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.titles import parse_target
 from wikianchor.pipelines.wikimedia.wikitext.definitions import TEMPLATE as TEMPLATE_NAMESPACE
+from wikianchor.pipelines.wikimedia.wikitext.served import facts_of
 from wikianchor.schemas.mewsc16 import SCHEMA, SUBCATEGORY, TEMPLATE, TOPICS, WIKITEXT
 
 # Candidates converted to Arrow at a time: Python values take far more memory.
@@ -247,7 +249,10 @@ def read_tables(
         except InputError as error:
             problems.append(str(error))
     stores = save_stores(
-        (reading.templates for reading in categories if reading.language == wiki.language), work, wiki.language
+        (reading.templates for reading in categories if reading.language == wiki.language),
+        work,
+        wiki.language,
+        facts_of(wiki.dumps, OFF),
     )
     return TableReading(wiki.language, path, problems, *stores)
 

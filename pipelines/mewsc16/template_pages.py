@@ -18,6 +18,7 @@ from wikianchor.pipelines.templates.steps import GROUP_LENGTH, TemplatePages
 from wikianchor.pipelines.templates.store import save_store
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext.definitions import LONGEST, transcluded
+from wikianchor.pipelines.wikimedia.wikitext.served import NO_FACTS, DumpFacts
 
 _SCHEMA = pa.schema(
     [
@@ -68,7 +69,7 @@ class TemplateWriter:
         self._rows, self._length = [], 0
 
 
-def save_stores(paths: Iterable[str], work: Workspace, language: str) -> tuple[str, str]:
+def save_stores(paths: Iterable[str], work: Workspace, language: str, facts: DumpFacts = NO_FACTS) -> tuple[str, str]:
     """Write the two tables of a wiki from the files of its ranges; return their paths, "" without templates.
 
     A Wikinews has no disambiguation pages, so no template is one that marks them.
@@ -80,7 +81,7 @@ def save_stores(paths: Iterable[str], work: Workspace, language: str) -> tuple[s
     whole = (
         (title, "text" if kind in _WITH_BODY else kind, body, None, False) for title, kind, _, _, body in _rows(files)
     )
-    return save_store(work.scratch, shown, language), save_store(work.scratch, whole, language)
+    return save_store(work.scratch, shown, language, facts), save_store(work.scratch, whole, language, facts)
 
 
 def _rows(paths: Iterable[str]) -> Iterator[tuple[Any, ...]]:

@@ -23,6 +23,7 @@ from wikianchor.pipelines.wikimedia.interwiki import WikipediaLinks
 from wikianchor.pipelines.wikimedia.page_kinds import PageKinds, disambiguation_templates
 from wikianchor.pipelines.wikimedia.pages import Page, parse_page, unescape
 from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.wikitext.templates import definitions_of
 from wikianchor.schemas import documents, sentences, titles
 
 # The schemas of the tables of the core, in its order.
@@ -71,6 +72,7 @@ class _CompiledReader(PageReader):
             text_rules=text_rules(site.language, site.writing),
             disambiguation=disambiguation_templates(site.language),
             find_template=self._store.find if self._store else None,
+            server=definitions_of(site, self._store.find if self._store else None),
             marks_disambiguation=self._kinds.marks_disambiguation,
             fragments=reader.fragments,
         )

@@ -42,6 +42,7 @@ from wikianchor.pipelines.wikimedia.inventory import read_site, wiki_of_header
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.unpacked import is_slow
 from wikianchor.pipelines.wikimedia.wikitext.link_counts import unbalanced
+from wikianchor.pipelines.wikimedia.wikitext.served import facts_of
 from wikianchor.schemas import sentences as schema
 
 # Copies of decompressed ranges are made where so many times the size of the dumps is free. They take up to 1.8 times.
@@ -221,13 +222,16 @@ def _definitions(pipeline: Any, work: Workspace, config: SentencesOptions, site:
     from wikianchor.pipelines.templates import steps
     from wikianchor.pipelines.templates.tables import save_changes, save_definitions
 
-    read = partial(steps.read_templates, work=work, site=site, copies=has_room_for_copies(config.dumps, work))
+    read = partial(
+        steps.read_templates, work=work, site=site, copies=has_room_for_copies(config.dumps, work), lua=config.lua
+    )
     definitions = (
         pipeline
         | "List template ranges" >> ListElements(steps.list_ranges, config.dumps)  # TemplateRange
         | "Read templates" >> RunStep(read, work, "templates", result=steps.TemplateReading)
     )
-    store = CallOnce(save_definitions, definitions, site.language, work, work=work, name="template_store")
+    facts = facts_of(config.dumps, config.lua)
+    store = CallOnce(save_definitions, definitions, site.language, work, facts, work=work, name="template_store")
     tables = [pipeline | "Save templates" >> store]  # path
     if config.previous:
         changes = CallOnce(save_changes, config.previous, definitions, work, work=work, name="template_changes")

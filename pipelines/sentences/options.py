@@ -14,7 +14,7 @@ from wikianchor.pipelines.wikimedia.options import Documents, Dumps, Reading, Wi
 class SentencesOptions(Documents, Reading, Output, Wiki, Dumps):
     """Options of the stage `sentences`."""
 
-    FIRST: ClassVar[tuple[str, ...]] = ("dumps", "wiki", "output", "templates", "fragments", "documents")
+    FIRST: ClassVar[tuple[str, ...]] = ("dumps", "wiki", "output", "templates", "lua", "fragments", "documents")
 
     fragments: bool = option(
         default=True,

@@ -285,7 +285,10 @@ class _UnchangedPages:
         return self._pages.parse(raw, where, counts, problems)
 
     def _has_changed_template(self, text: bytes) -> bool:
-        """Return whether a page names a template that has changed, by itself or by those that it calls."""
+        """Return whether a page names a template that has changed, by itself or by those that it calls; or calls a
+        module or the date by itself."""
+        if b"#invoke" in text or b"#time" in text:
+            return True
         if not self._changed:
             return False
         names = {unescape(match[1].decode("utf-8", "replace")) for match in _TEMPLATE_NAME.finditer(text)}

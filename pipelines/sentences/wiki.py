@@ -29,14 +29,16 @@ from wikianchor.pipelines.templates.cache import table_of_dumps, table_of_shards
 from wikianchor.pipelines.templates.store import TemplateStore
 from wikianchor.pipelines.text.dump_sample import with_writing
 from wikianchor.pipelines.text.page_text import PageText, TextReader, TextSentence
-from wikianchor.pipelines.wikimedia.choices import BUILTIN, FROM_DUMP, PARSERS, SPLITTERS
+from wikianchor.pipelines.wikimedia.choices import BUILTIN, FROM_DUMP, LUA, OFF, PARSERS, SPLITTERS
 from wikianchor.pipelines.wikimedia.dump_names import dump_files, part_order
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.excluded_pages import NO_PAGES, read_excluded_pages
 from wikianchor.pipelines.wikimedia.inventory import read_site
+from wikianchor.pipelines.wikimedia.options import check_lua
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_element, parse_page, unescape
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.titles import normalise_title
+from wikianchor.pipelines.wikimedia.wikitext.served import facts_of
 
 # Nothing is written but what the cache holds.
 NO_WORKSPACE = Workspace("", "", "")
@@ -291,6 +293,7 @@ def open_wiki(
     *,
     wiki: str | None = None,
     templates: str = FROM_DUMP,
+    lua: str = OFF,
     splitter: str = "rules",
     parser: str = "wikianchor",
     fragments: bool = True,
@@ -311,7 +314,7 @@ def open_wiki(
         templates: what templates show: "dump" for the Template pages of the dumps, "builtin" for rules by their names
             alone, or the directory of a dataset `templates` or `sentences` of these dumps. Where that is one of
             `sentences`, the scripts and abbreviations are those in its manifest, instead of those of the dumps.
-        splitter, parser, fragments, engine, allow_truncated, documents: as the options of `wikianchor sentences`.
+        lua, splitter, parser, fragments, engine, allow_truncated, documents: as the options of `wikianchor sentences`.
         exclude_pages: as the option of `wikianchor sentences`.
         cache: directory of caches, local or a URI; None for $WIKIANCHOR_CACHE, $XDG_CACHE_HOME/wikianchor or
             ~/.cache/wikianchor.
@@ -338,7 +341,7 @@ def open_wiki(
     site, footers = read_site(paths, wiki)
     manifest = None if templates in (FROM_DUMP, BUILTIN) else read_manifest(templates)
     site = with_writing(site, paths, manifest["options"] if manifest else None)
-    for name, value, choices in (("splitter", splitter, SPLITTERS), ("parser", parser, PARSERS)):
+    for name, value, choices in (("splitter", splitter, SPLITTERS), ("parser", parser, PARSERS), ("lua", lua, LUA)):
         if value not in choices:
             raise UsageError(f"{name}={value!r}: choose of {', '.join(choices)}")
     reader = DumpReader(
@@ -353,12 +356,15 @@ def open_wiki(
         documents=documents,
     )
     cache = cache or cache_directory()
+    facts = facts_of(paths, lua)
+    if problem := check_lua(lua):
+        raise UsageError(f"lua={lua!r} {problem}")
     if templates == FROM_DUMP:
-        table = table_of_dumps(paths, site, cache, partial(_announce, paths, cache))
+        table = table_of_dumps(paths, site, cache, partial(_announce, paths, cache), facts)
     elif templates == BUILTIN:
         table = None
     else:
-        table = table_of_shards(_template_shards(templates, manifest, site), site, cache)
+        table = table_of_shards(_template_shards(templates, manifest, site), site, cache, facts)
     return Wiki(reader, paths, footers, table)
 
 

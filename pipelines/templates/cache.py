@@ -22,29 +22,38 @@ from wikianchor.io.storage import file_size, file_version, is_local
 from wikianchor.pipelines.templates.steps import template_rows
 from wikianchor.pipelines.templates.store import COLUMNS, save_store
 from wikianchor.pipelines.templates.tables import shard_rows
+from wikianchor.pipelines.wikimedia.choices import OFF, ON
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.wikitext.served import NO_FACTS, DumpFacts
 
 # The only file of a directory in the cache.
 TABLE = "table"
 
 
-def table_key(files: Sequence[str], site: Site) -> str:
+def table_key(files: Sequence[str], site: Site, facts: DumpFacts = NO_FACTS) -> str:
     """Return the name of the table in the cache.
 
     Args:
         files: dumps, or shards of the dataset `templates`.
         site: the wiki.
+        facts: what is known of the dumps.
 
     Raises:
         InputError: there is no such file.
     """
     versions = [(os.path.abspath(path) if is_local(path) else path, *file_version(path)) for path in files]
-    parts = json.dumps([versions, site.digest(), digest_of(("pipelines.templates.cache",))])
+    parts = json.dumps([versions, site.digest(), *facts, digest_of(("pipelines.templates.cache",))])
     return f"templates-{hashlib.sha256(parts.encode()).hexdigest()[:16]}"
 
 
-def table_of_dumps(dumps: Sequence[str], site: Site, cache: str, before: Callable[[], None] | None = None) -> str:
+def table_of_dumps(
+    dumps: Sequence[str],
+    site: Site,
+    cache: str,
+    before: Callable[[], None] | None = None,
+    facts: DumpFacts = NO_FACTS,
+) -> str:
     """Return the path of the table of the Template pages in dumps; read them first, in this process, if needed.
 
     Args:
@@ -52,7 +61,9 @@ def table_of_dumps(dumps: Sequence[str], site: Site, cache: str, before: Callabl
         site: the wiki.
         cache: directory of caches, local or a URI.
         before: called before the dumps are read.
+        facts: what is known of the dumps.
     """
+    lua = ON if facts.lua else OFF
 
     def rows() -> Iterator[tuple[Any, ...]]:
         if before is not None:
@@ -60,15 +71,17 @@ def table_of_dumps(dumps: Sequence[str], site: Site, cache: str, before: Callabl
         for path in dumps:
             # What comes before the damage counts, as in `read_templates`.
             with suppress(InputError, Truncated):
-                pages = template_rows(read_range(Range(path, 0, file_size(path), last=True)), path, site, Counter())
+                pages = template_rows(
+                    read_range(Range(path, 0, file_size(path), last=True)), path, site, Counter(), lua
+                )
                 yield from (itemgetter(*COLUMNS)(row) for row, _ in pages)
 
-    return cached_table(table_key(dumps, site), rows, site, cache)
+    return cached_table(table_key(dumps, site, facts), rows, site, cache, facts)
 
 
-def table_of_shards(shards: Sequence[str], site: Site, cache: str) -> str:
+def table_of_shards(shards: Sequence[str], site: Site, cache: str, facts: DumpFacts = NO_FACTS) -> str:
     """Return the path of the table of a finished dataset, by its shards of the config `templates`."""
-    return cached_table(table_key(shards, site), lambda: shard_rows(shards), site, cache)
+    return cached_table(table_key(shards, site, facts), lambda: shard_rows(shards), site, cache, facts)
 
 
 def find_table(key: str, cache: str) -> str:
@@ -84,7 +97,9 @@ def find_table(key: str, cache: str) -> str:
     return f"{open_cache(cache, key, missing, CACHE_VARIABLE)}/{TABLE}"
 
 
-def cached_table(key: str, rows: Callable[[], Iterable[Any]], site: Site, cache: str) -> str:
+def cached_table(
+    key: str, rows: Callable[[], Iterable[Any]], site: Site, cache: str, facts: DumpFacts = NO_FACTS
+) -> str:
     """Return the path of a table; write it first if it is not in the cache.
 
     Args:
@@ -92,12 +107,13 @@ def cached_table(key: str, rows: Callable[[], Iterable[Any]], site: Site, cache:
         rows: returns the COLUMNS of each template.
         site: the wiki.
         cache: directory of caches, local or a URI.
+        facts: what is known of the dumps.
 
     Raises:
         InputError: the cache cannot be written.
     """
 
     def write(directory: str) -> None:
-        os.rename(save_store(directory, rows(), site.language), f"{directory}/{TABLE}")
+        os.rename(save_store(directory, rows(), site.language, facts), f"{directory}/{TABLE}")
 
     return f"{open_cache(cache, key, write, CACHE_VARIABLE)}/{TABLE}"

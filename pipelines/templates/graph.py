@@ -33,7 +33,7 @@ def run(config: TemplatesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
         schema_version=schema.VERSION,
         output=config.output,
         inputs=file_records(config.dumps),
-        options=options_of(site),
+        options=options_of(site, config.lua),
         build=partial(build, config=config, site=site),
         bytes_read=sum(map(file_size, config.dumps)),
         load=Load(template_seconds(config.dumps)),
@@ -41,9 +41,9 @@ def run(config: TemplatesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     return run_stage(stage, beam_args)
 
 
-def options_of(site: Site) -> dict[str, Any]:
+def options_of(site: Site, lua: str) -> dict[str, Any]:
     """Return the options that the manifest carries."""
-    return {"wiki": site.wiki, "language": site.language, "site": site.digest()}
+    return {"wiki": site.wiki, "language": site.language, "site": site.digest(), "lua": lua}
 
 
 def build(pipeline: Any, head: Mapping[str, Any], work: Workspace, config: TemplatesOptions, site: Site) -> None:
@@ -54,7 +54,7 @@ def build(pipeline: Any, head: Mapping[str, Any], work: Workspace, config: Templ
     readings = (
         pipeline
         | "List ranges" >> ListElements(list_ranges, config.dumps)  # TemplateRange
-        | "Read templates" >> RunStep(read_templates, work, "read", work, site)  # TemplateReading
+        | "Read templates" >> RunStep(read_templates, work, "read", work, site, False, config.lua)  # TemplateReading
     )
     _ = pipeline | "Commit" >> CallOnce(commit_templates, config.output, work, head, readings)
 

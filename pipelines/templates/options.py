@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wikianchor.io.option_groups import Output
-from wikianchor.pipelines.wikimedia.options import Dumps, Wiki
+from wikianchor.pipelines.wikimedia.options import Dumps, Lua, Wiki
 
 
 @dataclass(frozen=True, kw_only=True)
-class TemplatesOptions(Output, Wiki, Dumps):
+class TemplatesOptions(Lua, Output, Wiki, Dumps):
     """Options of the stage `templates`."""

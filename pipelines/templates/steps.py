@@ -16,12 +16,14 @@ from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.worker_status import watched_pages
+from wikianchor.pipelines.wikimedia.choices import OFF, ON
 from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, read_range, split_dumps
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.unpacked import ChunkCopy
 from wikianchor.pipelines.wikimedia.wikitext.definitions import TEMPLATE, template_title
-from wikianchor.pipelines.wikimedia.wikitext.template_pages import Definition, definition_of
+from wikianchor.pipelines.wikimedia.wikitext.modules import MODULE, PREFIX
+from wikianchor.pipelines.wikimedia.wikitext.template_pages import Definition, definition_of, definition_of_module
 from wikianchor.schemas.templates import SCHEMA
 
 # Rows and characters of definitions in a row group, which bounds memory.
@@ -58,7 +60,9 @@ def copy_of_range(work: Workspace, order: int) -> str:
     return f"{work.scratch}/unpacked-{order:06d}"
 
 
-def read_templates(task: TemplateRange, work: Workspace, site: Site, copies: bool = False) -> TemplateReading:
+def read_templates(
+    task: TemplateRange, work: Workspace, site: Site, copies: bool = False, lua: str = OFF
+) -> TemplateReading:
     """Write the definitions of a range.
 
     Where a file is damaged or cut off, what comes before is read: `sentences`, which reads the same file, reports it.
@@ -68,6 +72,7 @@ def read_templates(task: TemplateRange, work: Workspace, site: Site, copies: boo
         work: the workspace of the run.
         site: the wiki.
         copies: leave a copy of the decompressed range, unless it is damaged.
+        lua: one of `choices.LUA`: whether modules are read too.
     """
     counts: Counter[str] = Counter()
     rows: list[dict[str, Any]] = []
@@ -78,7 +83,7 @@ def read_templates(task: TemplateRange, work: Workspace, site: Site, copies: boo
                 chunks = read_range(task.part)
                 if copies:
                     chunks = stack.enter_context(ChunkCopy(copy_of_range(work, task.order))).copied(chunks)
-                for row, offset in template_rows(chunks, task.part.path, site, counts):
+                for row, offset in template_rows(chunks, task.part.path, site, counts, lua):
                     if progress_file.is_due():
                         progress_file.write(min(offset, task.part.end) - task.part.start, {"templates": counts.total()})
                     counts[row["kind"]] += 1
@@ -95,7 +100,7 @@ def read_templates(task: TemplateRange, work: Workspace, site: Site, copies: boo
 
 
 def template_rows(
-    chunks: Iterator[Chunk], source: str, site: Site, counts: Counter[str]
+    chunks: Iterator[Chunk], source: str, site: Site, counts: Counter[str], lua: str = OFF
 ) -> Iterator[tuple[dict[str, Any], int]]:
     """Yield a row of `schemas.templates` for each template in a range of a dump, and where it is in the file.
 
@@ -104,13 +109,14 @@ def template_rows(
         source: name of the file, for messages.
         site: the wiki.
         counts: the counts of the range: pages that are left out are added.
+        lua: as for `read_templates`.
 
     Raises:
         InputError, Truncated: the file is damaged or cut off.
     """
     pages = TemplatePages(site)
     for raw, offset in watched_pages(cut_pages(chunks, source), counts, CRASHED):
-        if page_namespace(raw, source) == TEMPLATE:
+        if page_namespace(raw, source) in ((TEMPLATE, MODULE) if lua == ON else (TEMPLATE,)):
             page = pages.parse(raw, f"{source} near byte {offset}")
             ids = {"page_id": page.page_id, "rev_id": page.rev_id}
             definition = pages.definition(page)
@@ -137,11 +143,15 @@ class TemplatePages:
         return page
 
     def title(self, page: Page) -> str:
-        """Return the normalised title of a template, without its namespace."""
+        """Return the normalised title of a template, without its namespace; of a module with PREFIX."""
+        if page.namespace == MODULE:
+            return PREFIX + page.title.partition(":")[2]
         return self._title_of(page.title)
 
     def definition(self, page: Page) -> Definition:
-        """Return what a template shows."""
+        """Return what a template or a module shows."""
+        if page.namespace == MODULE:
+            return definition_of_module(page.text) if page.model in ("Scribunto", "") else Definition("other")
         if page.redirect is not None:
             target = self._title_of(page.redirect.partition("#")[0])
             return Definition("redirect", target) if target else Definition("other")

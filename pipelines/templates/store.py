@@ -12,6 +12,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
+from itertools import chain
 from typing import Any, BinaryIO, cast
 
 import numpy as np
@@ -22,6 +23,7 @@ from wikianchor.pipelines.arrays.hashing import hash_string
 from wikianchor.pipelines.arrays.tables import find, map_tables, save_pieces
 from wikianchor.pipelines.wikimedia.page_kinds import disambiguation_templates
 from wikianchor.pipelines.wikimedia.wikitext.definitions import BLOCK
+from wikianchor.pipelines.wikimedia.wikitext.served import FACTS, NO_FACTS, DumpFacts
 from wikianchor.schemas.templates import KINDS
 
 # Redirects and first calls that are followed.
@@ -66,7 +68,10 @@ def _find(keys: memoryview, spans: _Array, bodies: memoryview, title: str) -> st
 
 
 def save_store(
-    directory: str, definitions: Iterable[tuple[str, str, str | None, str | None, bool]], language: str
+    directory: str,
+    definitions: Iterable[tuple[str, str, str | None, str | None, bool]],
+    language: str,
+    facts: DumpFacts = NO_FACTS,
 ) -> str:
     """Write the table; return its path. Memory is 40 bytes a template: bodies are on disk.
 
@@ -74,6 +79,7 @@ def save_store(
         directory: local path or URI.
         definitions: COLUMNS of each template.
         language: the language of the wiki.
+        facts: what is known of the dump; whether templates that are made by modules, and these, are in the table.
     """
     # By template: hashes of its title, and of the template that it redirects to or begins with, 0 for none.
     keys, targets = array("Q"), array("Q")
@@ -86,7 +92,11 @@ def save_store(
         bodies = cast(BinaryIO, file)
         bodies.write(BLOCK.encode())
         end = len(BLOCK)
-        for title, kind, body, first, disambiguation in definitions:
+        of_server = {"server": "text", "module": "text"} if facts.lua else {}
+        for title, kind, body, first, disambiguation in chain(
+            [(FACTS, "text", facts.text(), None, False)], definitions
+        ):
+            kind = of_server.get(kind, kind)
             text = (body or "").encode() if kind == "text" else b""
             target = body if kind == "redirect" else first
             keys.append(hash_string(title))

@@ -16,6 +16,8 @@ from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.templates.steps import TemplateReading
 from wikianchor.pipelines.templates.store import COLUMNS, save_store
+from wikianchor.pipelines.wikimedia.wikitext.served import NO_FACTS, DumpFacts
+from wikianchor.pipelines.wikimedia.wikitext.template_pages import ANY
 
 
 def shards_of_readings(readings: Iterable[TemplateReading]) -> list[str]:
@@ -23,9 +25,18 @@ def shards_of_readings(readings: Iterable[TemplateReading]) -> list[str]:
     return [part.path for reading in sorted(readings) for part in reading.parts]
 
 
-def save_definitions(readings: Iterable[TemplateReading], language: str, work: Workspace) -> WorkPath:
-    """Write the table of `TemplateStore` from the files of all ranges of a wiki in a language; return its path."""
-    return save_store(work.scratch, shard_rows(shards_of_readings(readings)), language)
+def save_definitions(
+    readings: Iterable[TemplateReading], language: str, work: Workspace, facts: DumpFacts = NO_FACTS
+) -> WorkPath:
+    """Write the table of `TemplateStore` from the files of all ranges of a wiki in a language; return its path.
+
+    Args:
+        readings: the files.
+        language: the language.
+        work: the workspace of the run.
+        facts: as for `save_store`.
+    """
+    return save_store(work.scratch, shard_rows(shards_of_readings(readings)), language, facts)
 
 
 def shard_rows(shards: Sequence[str]) -> Iterator[tuple[Any, ...]]:
@@ -53,13 +64,15 @@ def changed_templates(old: Sequence[str], new: Sequence[str]) -> npt.NDArray[np.
     callers: defaultdict[int, list[int]] = defaultdict(list)
     before, now = (_definitions(shards, callers) for shards in (old, new))
     changed = {title for title in before.keys() | now.keys() if before.get(title) != now.get(title)}
+    # What may depend on any page, or on the date.
+    changed.add(hash_string(ANY))
     waiting = list(changed)
     while waiting:
         for caller in callers.get(waiting.pop(), ()):
             if caller not in changed:
                 changed.add(caller)
                 waiting.append(caller)
-    return np.array(sorted(changed), np.uint64)
+    return np.array(sorted(changed - {hash_string(ANY)}), np.uint64)
 
 
 def _definitions(shards: Sequence[str], callers: defaultdict[int, list[int]]) -> dict[int, int]:
@@ -72,6 +85,8 @@ def _definitions(shards: Sequence[str], callers: defaultdict[int, list[int]]) ->
             ):
                 key = hash_string(title)
                 definitions[key] = hash_string(f"{kind} {disambiguation}\n{body or ''}")
+                # The date of the dump is another one now.
+                calls = [*calls, ANY] if "#time" in (body or "") else calls
                 for called in (body,) if kind == "redirect" else calls:
                     callers[hash_string(called)].append(key)
     return definitions

@@ -11,3 +11,6 @@ SPLITTERS = ("rules", "icu", "polyglot")
 # Where it is known what templates show: from the dump's own pages, or from `wikitext.template_rules` alone.
 FROM_DUMP, BUILTIN = "dump", "builtin"
 TEMPLATES = (FROM_DUMP, BUILTIN)
+# Whether the Lua modules of the dump are run: `wikitext.modules`.
+ON, OFF = "on", "off"
+LUA = (OFF, ON)

@@ -12,6 +12,7 @@ from wikianchor.pipelines.wikimedia.mwparser import MwparserExtractor
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext import Aside, Extract, Extractor, Links
 from wikianchor.pipelines.wikimedia.wikitext.definitions import FindTemplate
+from wikianchor.pipelines.wikimedia.wikitext.templates import definitions_of
 
 
 def make_extractor(
@@ -49,7 +50,7 @@ class CompiledExtractor:
     """Extracts the pages of one wiki with the core, with the same results as `wikitext.Extractor`."""
 
     def __init__(self, core: ModuleType, site: Site, find_template: FindTemplate | None, asides: bool) -> None:
-        self._core = core.Extractor(site_rules(site), find_template, asides)
+        self._core = core.Extractor(site_rules(site), find_template, definitions_of(site, find_template), asides)
 
     def extract(self, text: str, title: str) -> Extract:
         """Extract the visible text of a page and its links, as `wikitext.Extractor.extract` does."""

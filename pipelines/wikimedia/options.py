@@ -4,10 +4,11 @@ a command inherit."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import ClassVar
 
 from wikianchor.io.options import among, option, without_slash
-from wikianchor.pipelines.wikimedia.choices import ENGINES, PARSERS, SPLITTERS, TEMPLATES
+from wikianchor.pipelines.wikimedia.choices import ENGINES, LUA, ON, PARSERS, SPLITTERS, TEMPLATES
 from wikianchor.pipelines.wikimedia.dump_names import dump_files
 from wikianchor.pipelines.wikimedia.wiki_lists import only_wiki, wikis_named
 from wikianchor.schemas.choices import TEXTS
@@ -94,6 +95,25 @@ class Templates:
     )
 
 
+def check_lua(value: str) -> str:
+    """Check that modules can be run where they are to be run."""
+    return "" if value != ON or find_spec("lupa") else "needs the package lupa: pip install lupa, or give --lua=off"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lua:
+    """Whether modules are run."""
+
+    TITLE: ClassVar[str] = Truncated.TITLE
+
+    lua: str = option(
+        LUA[0],
+        choices=LUA,
+        help="whether templates show what the Lua modules of the dump return; on needs the package lupa",
+        check=check_lua,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reader:
     """What reads wikitext."""
@@ -115,7 +135,7 @@ class Reader:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading(Truncated, Templates, Reader):
+class Reading(Truncated, Templates, Lua, Reader):
     """How the pages of a dump become sentences."""
 
     TITLE: ClassVar[str] = Truncated.TITLE

@@ -277,7 +277,9 @@ wikianchor negatives --corpus=corpus --model=models/toy/model --output=new --bea
 wikianchor extract
   2 say which wiki the pages are from, with --wikis=uk, --siteinfo=FILE or --dumps=FILES
 wikianchor extract --lang=en
-  2 unknown flag --lang=en: see --help
+  2 unknown flag --lang=en: did you mean --lua?
+wikianchor extract --wikis=en --lua=yes
+  2 argument --lua: invalid choice: 'yes' (choose from 'off', 'on'): see --help
 wikianchor extract --wikis=klingon
   2 --wikis: klingon is not a wiki in a language: write it like en or enwiki
 wikianchor extract --wikis=en,de

@@ -30,8 +30,10 @@ from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.sentences.wiki import Wiki, open_wiki
 from wikianchor.pipelines.templates import cache as template_cache
 from wikianchor.pipelines.templates.cache import table_key
+from wikianchor.pipelines.wikimedia.choices import OFF
 from wikianchor.pipelines.wikimedia.core import installed_core
 from wikianchor.pipelines.wikimedia.pages import Page, page_element, parse_page
+from wikianchor.pipelines.wikimedia.wikitext.served import facts_of
 
 Run = Callable[..., Any]
 needs_core = pytest.mark.skipif(installed_core() is None, reason="NO COMPILED CORE: make core")
@@ -224,7 +226,7 @@ def test_a_table_is_made_once_and_found_by_the_files(
     monkeypatch.setattr(template_cache, "save_store", None)
     again = open_wiki(dump, cache=cache)
     assert first.templates == again.templates
-    assert sorted(path.name for path in Path(cache).iterdir()) == [table_key([dump], first.site)]
+    assert sorted(path.name for path in Path(cache).iterdir()) == [table_key([dump], first.site, facts_of([dump], OFF))]
     monkeypatch.undo()
     changed = write_dump(tmp_path, seed=2, pages=5)
     assert table_key([changed], first.site) != table_key([dump], first.site)
@@ -333,7 +335,9 @@ def test_mewsc16_shows_templates_as_sentences_does(dump: str, tmp_path: Path) ->
     reader = NewsReader({}, "direct", None, 1, False, True)
     work = Workspace(str(tmp_path), str(tmp_path), "")
     readings = [read_categories(task, reader, work) for task in list_ranges([news])]
-    shown, _ = save_stores((reading.templates for reading in readings), work, opened.site.language)
+    shown, _ = save_stores(
+        (reading.templates for reading in readings), work, opened.site.language, facts_of([dump], OFF)
+    )
     assert opened.templates is not None
     ours, theirs = map_tables(shown), map_tables(opened.templates)
     for name in ("keys", "spans", "bodies"):

@@ -101,7 +101,6 @@ class Classifier:
         "both", help="weights of the items: by cosine and commonness, by one of them, or none", choices=ATTENTIONS
     )
     combine: str = option("sum", help="how text and entities are combined", choices=COMBINATIONS)
-    classifier_dropout: float = option(0.0, help="dropout before the classifier; not stated", check=between(0, 1))
     freeze_encoder: bool = option(default=False, help="train only the classifier and the entities")
 
 

@@ -120,7 +120,6 @@ class Mboe(nn.Module):
             if vectors.shape[1] != dim:
                 # Not in the thesis, whose entity vectors are as wide as the encoder's.
                 self.projection = nn.Linear(vectors.shape[1], dim, bias=False)
-        self.dropout = nn.Dropout(config.classifier_dropout)
         width = 2 * dim if self.combine == "concatenation" and self.table is not None else dim
         self.classifier = nn.Linear(width, labels)
 
@@ -130,14 +129,14 @@ class Mboe(nn.Module):
             h = self.encoder(batch.ids, batch.mask)
         h = h.float()
         if self.table is None or self.attention is None:
-            return self.classifier(self.dropout(h)), torch.zeros_like(batch.commonness)
+            return self.classifier(h), torch.zeros_like(batch.commonness)
         vectors = self.table(batch.entities)
         if self.projection is not None:
             vectors = self.projection(vectors)
         weights = self.attention(h, vectors, batch.commonness, batch.present)
         z = torch.bmm(weights.unsqueeze(1), vectors).squeeze(1)
         joined = torch.cat((h, z), 1) if self.combine == "concatenation" else h + z
-        return self.classifier(self.dropout(joined)), weights
+        return self.classifier(joined), weights
 
 
 def loss_of(logits: Tensor, labels: Tensor) -> Tensor:

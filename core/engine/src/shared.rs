@@ -227,6 +227,16 @@ pub enum Function {
     Number,
     /// Stands before the name of a template: `{{subst:name}}`.
     Prefix,
+    /// Those that need facts of the wiki or its dump, which Python knows.
+    Namespace,
+    NamespaceEncoded,
+    Language,
+    Message,
+    Time,
+    /// Runs a Lua module.
+    Invoke,
+    /// On a page: one of the last ones.
+    Server,
 }
 
 /// `functions.json`.

@@ -14,6 +14,7 @@ use wikianchor_engine::page_kinds::PageKinds;
 use wikianchor_engine::reader::Reader;
 use wikianchor_engine::rules::Site;
 use wikianchor_engine::unicode::length;
+use wikianchor_engine::wikitext::definitions::{Arguments, Invocation, Server};
 use wikianchor_engine::wikitext::extractor::{Extract, Extractor as Engine};
 use wikianchor_engine::wikitext::links::{LinkReader, Links, Texts};
 
@@ -31,7 +32,13 @@ fn site_of(rules: &str) -> PyResult<Arc<Site>> {
     serde_json::from_str(rules).map(Arc::new).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-fn engine_of(py: Python<'_>, site: &Arc<Site>, find_template: Option<Py<PyAny>>, asides: bool) -> PyResult<Engine> {
+fn engine_of(
+    py: Python<'_>,
+    site: &Arc<Site>,
+    find_template: Option<Py<PyAny>>,
+    server: Py<PyAny>,
+    asides: bool,
+) -> PyResult<Engine> {
     let find = find_template.map(|find| -> wikianchor_engine::wikitext::definitions::FindTemplate {
         Box::new(move |title: &str| {
             let by_python = |py: Python<'_>| -> PyResult<Option<String>> { find.call1(py, (title,))?.extract(py) };
@@ -39,6 +46,7 @@ fn engine_of(py: Python<'_>, site: &Arc<Site>, find_template: Option<Py<PyAny>>,
         })
     });
     let mut engine = Engine::new(site.clone(), find, asides);
+    engine.templates.definitions.server = Some(server_of(py, server)?);
     if LinkReader::needs_trail(site) {
         // A trail of a form that the engine does not know.
         let matches = py.import("re")?.call_method1("compile", (&site.link_trail,))?.getattr("match")?.unbind();
@@ -46,6 +54,40 @@ fn engine_of(py: Python<'_>, site: &Arc<Site>, find_template: Option<Py<PyAny>>,
         engine.links.set_trail(Box::new(move |text| trail(text).unwrap_or_else(|error| panic!("{error}"))));
     }
     Ok(engine)
+}
+
+/// What Python shows for the engine: `wikitext.definitions.Definitions` of the wiki.
+fn server_of(py: Python<'_>, definitions: Py<PyAny>) -> PyResult<Server> {
+    let runs_modules = definitions.getattr(py, "runs_modules")?.extract(py)?;
+    let (of_serve, of_invoke) = (definitions.clone_ref(py), definitions);
+    let serve = move |name: &str, arguments: &[String]| {
+        let by_python = |py: Python<'_>| -> PyResult<String> {
+            let texts = PyList::new(py, arguments)?;
+            of_serve.call_method1(py, "serve", (name, texts))?.extract(py)
+        };
+        Python::attach(by_python).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let invoke = move |call: &Invocation| {
+        let by_python = |py: Python<'_>| -> PyResult<String> {
+            if let Some(length) = call.begins {
+                of_invoke.call_method1(py, "begin", (length,))?;
+            }
+            let (arguments, given) = (given_of(py, call.arguments)?, given_of(py, call.given)?);
+            let call = (call.module, call.function, arguments, call.title, given, call.page, call.depth);
+            of_invoke.call_method1(py, "invoke", call)?.extract(py)
+        };
+        Python::attach(by_python).unwrap_or_else(|error| panic!("{error}"))
+    };
+    Ok(Server { serve: Box::new(serve), invoke: Box::new(invoke), runs_modules })
+}
+
+/// The arguments of a call as a `dict`, in their order.
+fn given_of<'py>(py: Python<'py>, arguments: &Arguments) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, value) in arguments.iter() {
+        dict.set_item(name, value)?;
+    }
+    Ok(dict)
 }
 
 /// The number of bytes at the beginning of a text that a pattern matches.
@@ -91,9 +133,15 @@ struct Extractor {
 #[pymethods]
 impl Extractor {
     #[new]
-    #[pyo3(signature = (rules, find_template, asides))]
-    fn new(py: Python<'_>, rules: &str, find_template: Option<Py<PyAny>>, asides: bool) -> PyResult<Extractor> {
-        Ok(Extractor { engine: engine_of(py, &site_of(rules)?, find_template, asides)? })
+    #[pyo3(signature = (rules, find_template, server, asides))]
+    fn new(
+        py: Python<'_>,
+        rules: &str,
+        find_template: Option<Py<PyAny>>,
+        server: Py<PyAny>,
+        asides: bool,
+    ) -> PyResult<Extractor> {
+        Ok(Extractor { engine: engine_of(py, &site_of(rules)?, find_template, server, asides)? })
     }
 
     /// Return text, links, other links, gaps, counts and asides, each aside as region, text and links.
@@ -136,6 +184,7 @@ impl PageReader {
         text_rules: &str,
         disambiguation: Vec<String>,
         find_template: Option<Py<PyAny>>,
+        server: Py<PyAny>,
         marks_disambiguation: Option<Py<PyAny>>,
         fragments: bool,
     ) -> PyResult<PageReader> {
@@ -148,7 +197,7 @@ impl PageReader {
             })
         });
         let kinds = PageKinds::new(&disambiguation, marks);
-        let reader = Reader::new(engine_of(py, &site, find_template, fragments)?, text, kinds, fragments);
+        let reader = Reader::new(engine_of(py, &site, find_template, server, fragments)?, text, kinds, fragments);
         Ok(PageReader { reader, page: None })
     }
 

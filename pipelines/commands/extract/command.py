@@ -76,6 +76,7 @@ def open_dumps(config: ExtractOptions) -> Wiki:
         config.dumps,
         wiki=config.wiki,
         templates=BUILTIN if config.blank_templates else config.templates,
+        lua=config.lua,
         parser=config.parser,
         engine=config.engine,
     )

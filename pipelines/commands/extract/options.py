@@ -8,7 +8,7 @@ from typing import ClassVar
 from wikianchor.io.errors import UsageError
 from wikianchor.io.options import option
 from wikianchor.pipelines.wikimedia.choices import TEMPLATES
-from wikianchor.pipelines.wikimedia.options import Dumps, Reader, Wiki
+from wikianchor.pipelines.wikimedia.options import Dumps, Lua, Reader, Wiki
 
 DESCRIPTION = """\
 Print the text and links of wikitext as a reader sees them, without markup. For each page
@@ -40,7 +40,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExtractOptions(Reader, Wiki, Dumps):
+class ExtractOptions(Lua, Reader, Wiki, Dumps):
     """Options of the command `extract`."""
 
     FIRST: ClassVar[tuple[str, ...]] = ("wiki", "dumps", "title", "sentences", "templates")

@@ -8,7 +8,7 @@ from itertools import islice
 from wikianchor.io.errors import InputError
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.sentences.wiki import open_wiki
-from wikianchor.pipelines.wikimedia.choices import FROM_DUMP
+from wikianchor.pipelines.wikimedia.choices import FROM_DUMP, OFF
 from wikianchor.pipelines.wikimedia.inventory import classify_files, list_files, newest_dump
 
 # Articles that are read, and examples of each reason.
@@ -35,6 +35,7 @@ def dropped_sentences(dataset: Dataset, dumps: str) -> list[tuple[str, str, int,
         paths,
         wiki=options["wiki"],
         templates=dataset.directory if options["templates"] == FROM_DUMP else options["templates"],
+        lua=options.get("lua", OFF),
         splitter=options["splitter"],
         parser=options["parser"],
         allow_truncated=True,

@@ -89,7 +89,7 @@ class Again:
 
     def _open(self, paths: Sequence[str], options: Mapping[str, Any]) -> list[Wiki]:
         """Return a wiki that is read with the options of its dataset of sentences, by each engine that is installed."""
-        names = ("wiki", "templates", "splitter", "parser", "fragments", "documents")
+        names = ("wiki", "templates", "lua", "splitter", "parser", "fragments", "documents")
         given = {name: options[name] for name in names if name in options}
         core = engine_of(None, given.get("parser", PARSERS[0]), given.get("splitter", SPLITTERS[0]))
         self.engines = tuple(dict.fromkeys(("python", core)))

@@ -1,16 +1,17 @@
 """Expand templates by the wiki's own definitions, the pages of its namespace Template.
 
-A dump of pages-articles holds these pages. What cannot be known without the wiki's server (Lua modules, dates, the
-database) is `UNKNOWN` in the result.
+A dump of pages-articles holds these pages, and those of Lua modules. What cannot be known without the wiki's server
+(the database, a module that fails) is `UNKNOWN` in the result.
 
 https://www.mediawiki.org/wiki/Help:Templates, https://www.mediawiki.org/wiki/Transclusion
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -19,14 +20,19 @@ from wikianchor.pipelines.wikimedia.languages import language_facts
 from wikianchor.pipelines.wikimedia.site import Site, fold_name
 from wikianchor.pipelines.wikimedia.titles import normalise_title
 from wikianchor.pipelines.wikimedia.wikitext.braces import Argument, Call, Nodes, Parameter, parse_braces
+from wikianchor.pipelines.wikimedia.wikitext.modules import Frame, Modules
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import (
     FUNCTIONS,
+    INVOKE,
     NUMBERS,
     PREFIXES,
+    SERVED,
     UNFORMATTED,
     UNKNOWN,
     magic_word,
+    unsure,
 )
+from wikianchor.pipelines.wikimedia.wikitext.served import FACTS, DumpFacts, Served
 from wikianchor.pipelines.wikimedia.wikitext.tags import strip_extension_tags
 
 TEMPLATE = 10
@@ -114,10 +120,12 @@ def _parsed(body: str) -> Nodes:
 
 @dataclass
 class _Frame:
-    """A call that is being expanded: the arguments by name, unnamed ones by their number, from "1"."""
+    """A call that is being expanded: the arguments by name, unnamed ones by their number, from "1"; and the title of
+    the template, without its namespace, "" of a page."""
 
     arguments: Mapping[str, str]
     depth: int
+    title: str = ""
 
 
 class Definitions:
@@ -150,6 +158,55 @@ class Definitions:
         self._words = language_facts(site.language).words
         self._title_of = lru_cache(maxsize=1 << 14)(partial(template_title, site=site))
         self._nodes = self._size = 0
+        facts = DumpFacts(**json.loads(find(FACTS) or "{}"))
+        self._served = Served(site, facts.date)
+        self._modules = Modules(site, find, self, self._served) if facts.lua else None
+
+    @property
+    def runs_modules(self) -> bool:
+        """Whether Lua modules are run."""
+        return self._modules is not None
+
+    def begin(self, length: int) -> None:
+        """Begin a page of so many characters, whose modules share a budget."""
+        if self._modules is not None:
+            self._modules.begin(length)
+
+    def serve(self, name: str, arguments: Sequence[str]) -> str:
+        """Return what a function of SERVED shows."""
+        return unsure("".join(arguments)) or self._served.show(SERVED[name], arguments)
+
+    def invoke(
+        self,
+        module: str,
+        function: str,
+        arguments: Mapping[str, str],
+        title: str,
+        given: Mapping[str, str],
+        page: str,
+        depth: int,
+    ) -> str:
+        """Return what a function of a module shows; UNKNOWN where modules are not run.
+
+        Args:
+            module, function, arguments: those of the call.
+            title, given: of the template that the call stands in, as for `_Frame`.
+            page: title of the page with the call.
+            depth: level of the call.
+        """
+        if self._modules is None or unsure(module + function):
+            return UNKNOWN
+        kept = self._nodes, self._size
+        if not self._modules.is_running:
+            self._nodes = self._size = 0
+        parent = Frame(f"{self._site.namespace_names[TEMPLATE]}:{title}" if title else page, given)
+        shown = self._modules.show(module, function, Frame("", arguments), parent, page, depth)
+        self._nodes, self._size = kept
+        return shown if len(shown) <= LONGEST_RESULT else UNKNOWN
+
+    def show(self, nodes: Nodes, arguments: Mapping[str, str], depth: int, page: str) -> str:
+        """Return the wikitext that parsed wikitext becomes in a module."""
+        return self._shown(nodes, _Frame(arguments, depth), page)
 
     def expand(self, name: str, arguments: Mapping[str, str], page: str) -> str | None:
         """Return the wikitext that a call shows.
@@ -180,7 +237,7 @@ class Definitions:
         body = self._find(title) if title else None
         if body is None:
             return None
-        shown = self._shown(_parsed(body), _Frame(arguments, depth + 1), page)
+        shown = self._shown(_parsed(body), _Frame(arguments, depth + 1, title), page)
         if UNKNOWN in shown and (known := self._fallback(name.strip(), arguments)) is not None:
             return self._counted(known)
         return shown if len(shown) <= LONGEST_RESULT else UNKNOWN
@@ -206,14 +263,14 @@ class Definitions:
         return text if self._size <= MAX_SIZE else UNKNOWN
 
     def _parameter(self, node: Parameter, frame: _Frame, page: str) -> str:
-        inner = _Frame(frame.arguments, frame.depth + 1)
+        inner = _Frame(frame.arguments, frame.depth + 1, frame.title)
         name = self._shown(node.name, inner, page).strip()
         if name in frame.arguments:
             return self._counted(frame.arguments[name])
         return "{{{" + name + "}}}" if node.default is None else self._shown(node.default, inner, page)
 
     def _call(self, node: Call, frame: _Frame, page: str) -> str:
-        inner = _Frame(frame.arguments, frame.depth + 1)
+        inner = _Frame(frame.arguments, frame.depth + 1, frame.title)
         name = self._shown(node.name, inner, page).strip()
         if UNKNOWN in name:
             return UNKNOWN
@@ -231,11 +288,27 @@ class Definitions:
             return self._counted(first.strip() if unchanged else self._number(first.strip()))
         if colon and key in FUNCTIONS:
             return self._counted(FUNCTIONS[key](_Given(self, first, node.arguments, inner, page)))
+        if colon and key in SERVED:
+            given = _Given(self, first, node.arguments, inner, page)
+            return self._counted(self.serve(key, [given.text(index) for index in range(len(given))]))
+        if colon and key in INVOKE:
+            function = _Given(self, first, node.arguments, inner, page).text(1)
+            arguments = self._arguments(node.arguments[1:], inner, page)
+            shown = self.invoke(first.strip(), function, arguments, frame.title, frame.arguments, page, inner.depth)
+            return self._counted(shown)
         if name.startswith("#"):
             return UNKNOWN
+        arguments = self._arguments(node.arguments, inner, page)
+        shown_by_template = self._template(name, arguments, page, inner.depth)
+        if shown_by_template is None and (known := self._fallback(name, arguments)) is not None:
+            shown_by_template = self._counted(known)
+        return UNKNOWN if shown_by_template is None else shown_by_template
+
+    def _arguments(self, nodes: Sequence[Argument], inner: _Frame, page: str) -> dict[str, str]:
+        """Return the arguments of a call by name, unnamed ones by their number."""
         arguments: dict[str, str] = {}
         number = 0
-        for argument in node.arguments:
+        for argument in nodes:
             if argument.name is None:
                 number += 1
                 arguments[str(number)] = self._shown(argument.value, inner, page)
@@ -243,10 +316,7 @@ class Definitions:
                 arguments[self._shown(argument.name, inner, page).strip()] = self._shown(
                     argument.value, inner, page
                 ).strip()
-        shown = self._template(name, arguments, page, inner.depth)
-        if shown is None and (known := self._fallback(name, arguments)) is not None:
-            shown = self._counted(known)
-        return UNKNOWN if shown is None else shown
+        return arguments
 
     def _canonical(self, name: str) -> str:
         """Return the canonical name of a function."""

@@ -203,6 +203,14 @@ PREFIXES = frozenset(name for name, kind in _DATA["functions"].items() if kind =
 """Names before that of a template, as in `{{subst:name}}`."""
 NUMBERS = frozenset(name for name, kind in _DATA["functions"].items() if kind == "number")
 """Functions that format a number in the language of the wiki."""
+SERVED = {
+    name: kind
+    for name, kind in _DATA["functions"].items()
+    if kind in ("namespace", "namespace_encoded", "language", "message", "time")
+}
+"""Functions that need facts of the wiki or its dump (`served.Served`), with what they show."""
+INVOKE = frozenset(name for name, kind in _DATA["functions"].items() if kind == "invoke")
+"""Functions that run a Lua module."""
 UNFORMATTED = frozenset(_DATA["unformatted"])
 """Arguments of these functions that leave a number as it is."""
 

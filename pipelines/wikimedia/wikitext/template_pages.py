@@ -10,10 +10,19 @@ from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.braces import Call, Nodes, Parameter, parse_braces
 from wikianchor.pipelines.wikimedia.wikitext.definitions import LONGEST, transcluded
 from wikianchor.pipelines.wikimedia.wikitext.inline import makes_block
+from wikianchor.pipelines.wikimedia.wikitext.modules import PREFIX
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import FUNCTIONS
 
 _CATEGORY = re.compile(r"\[\[[^\[\]|:]*:[^\[\]]*\]\]")
 _BLANK = re.compile(r"\s*")
+_MODULES = re.compile(r"#invoke:\s*([^|{}<>]*[^|{}<>\s])")
+_REQUIRED = re.compile(r"""["']Module:([^"'\n]+)["']""")
+# What a module shows depends on other pages than those it names, or on the date of the dump.
+_COMPUTED = re.compile(
+    r"(?:require|loadData|loadJsonData)\s*\(?\s*[^(\s\"']|:(?:preprocess|expandTemplate|callParserF)|os\.|Date"
+)
+ANY = f"{PREFIX}*"
+"""Among the calls of a module: it may call any page."""
 DISAMBIGUATION: str = package_json("pipelines.wikimedia", "characters.json")["disambiguation_switch"]
 
 
@@ -49,10 +58,21 @@ def definition_of(text: str, title_of: Callable[[str], str]) -> Definition:
         return Definition("block", disambiguation=disambiguation)
     words = [node for node in nodes if not (isinstance(node, str) and _BLANK.fullmatch(_CATEGORY.sub("", node)))]
     only = words[0] if len(words) == 1 else None
-    if isinstance(only, Call) and _name(only).lower().startswith("#invoke"):
-        return Definition("server", disambiguation=disambiguation)
+    is_server = isinstance(only, Call) and _name(only).lower().startswith("#invoke")
     first = title_of(_name(words[0])) if words and isinstance(words[0], Call) else ""
-    return Definition("text", body, first or None, tuple(sorted(set(_called(nodes, title_of)))), disambiguation)
+    calls = {*_called(nodes, title_of), *(f"{PREFIX}{name}" for name in _MODULES.findall(body))}
+    kind = "server" if is_server else "text"
+    return Definition(kind, body, first or None, tuple(sorted(calls)), disambiguation)
+
+
+def definition_of_module(source: str) -> Definition:
+    """Return the definition of a Lua module.
+
+    >>> definition_of_module("return require('Module:Yesno')").calls
+    ('Module:Yesno',)
+    """
+    calls = {f"{PREFIX}{name.strip()}" for name in _REQUIRED.findall(source)}
+    return Definition("module", source, calls=tuple(sorted(calls | ({ANY} if _COMPUTED.search(source) else set()))))
 
 
 def _is_set(nodes: Nodes) -> bool:

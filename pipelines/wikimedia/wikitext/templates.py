@@ -172,6 +172,7 @@ class Templates:
         if "{{" not in text:
             return text
         page = _Page(title, dropped, missing)
+        self._definitions.begin(len(text))
         for number, part in enumerate(pieces_between(text, "{{")):
             if number:
                 part = page.open(part)
@@ -238,6 +239,8 @@ class Templates:
         name, bar, rest = call.partition("|")
         kind, text = self._cached(name) if len(name) < _CACHED_LENGTH else self._read_name(name)
         page.by_rule = False
+        if text == "#invoke" and kind == _UNKNOWN and not self._definitions.runs_modules:
+            return ""
         if kind == _UNKNOWN and text[:1] == "#" and not self._blank:
             shown = self._definitions.evaluate(call, page.title)
             return shown.replace(UNKNOWN, self._gap(text, page.missing)) if UNKNOWN in shown else shown
@@ -317,6 +320,9 @@ class Templates:
                 return _NUMBER, value
             if function == "prefix":
                 key = value.lower()
+            elif function == "server":
+                # As the functions with a "#" are: by `Definitions`.
+                return _UNKNOWN, f"#{head.lower().lstrip('#')}"
             elif function is not None:
                 return _TEXT, _SHOWN.get(function, lambda text: "")(value)
         for known in (key, *(key.partition(mark)[0] + mark + "*" for mark in "- " if mark in key)):
@@ -329,6 +335,16 @@ def _arguments_length(call: str) -> int:
     """Return the number of characters of the arguments of a call."""
     bar = call.find("|")
     return len(call) - bar - 1 if bar >= 0 else 0
+
+
+def definitions_of(site: Site, find: FindTemplate | None) -> Definitions:
+    """Return what shows for the core the functions that only Python knows (`Definitions.serve`, `Definitions.invoke`).
+
+    Args:
+        site: the wiki.
+        find: as for `Templates`.
+    """
+    return Templates(site, blank=False, find=find)._definitions
 
 
 def _normalised(name: str) -> str:

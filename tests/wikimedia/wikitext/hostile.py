@@ -7,6 +7,7 @@ from wikianchor.pipelines.wikimedia.core import core_of
 from wikianchor.pipelines.wikimedia.core_rules import site_rules
 from wikianchor.pipelines.wikimedia.site import site_for
 from wikianchor.pipelines.wikimedia.wikitext import Extractor
+from wikianchor.pipelines.wikimedia.wikitext.templates import definitions_of
 
 __all__ = ["DEFINITIONS", "HOSTILE", "make_extractor"]
 
@@ -29,7 +30,7 @@ def make_extractor(wiki: str, engine: str) -> Any:
     """
     site, core = site_for(wiki), core_of(engine)
     if core is not None:
-        return core.Extractor(site_rules(site), DEFINITIONS.get, True)
+        return core.Extractor(site_rules(site), DEFINITIONS.get, definitions_of(site, DEFINITIONS.get), True)
     return Extractor(site, find_template=DEFINITIONS.get, asides=True)
 
 

@@ -29,8 +29,12 @@ def data(name: str) -> dict[str, Any]:
         ),
         ("tags.json", "line_feeds", {"soft", "quotation"}),
         ("tags.json", "function", {"gap", "text", "nowiki"}),
-        ("functions.json", "functions", {*parser_functions._SHOWN, "number", "prefix"}),
-        ("functions.json", "functions_of_pages", {*templates._SHOWN, "nothing", "number", "prefix"}),
+        (
+            "functions.json",
+            "functions",
+            {*parser_functions._SHOWN, *parser_functions.SERVED.values(), "number", "prefix", "invoke"},
+        ),
+        ("functions.json", "functions_of_pages", {*templates._SHOWN, "nothing", "number", "prefix", "server"}),
     ],
 )
 def test_every_kind_has_a_rule(name: str, part: str, kinds: set[str]) -> None:

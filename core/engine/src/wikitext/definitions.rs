@@ -34,6 +34,28 @@ pub type Evaluate = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// What a template shows by a rule, from its name and its arguments, if its own definition does not tell.
 pub type Fallback<'a> = dyn FnMut(&str, &Arguments<'_>) -> Option<String> + 'a;
 
+/// What a module is called with.
+pub struct Invocation<'a> {
+    pub module: &'a str,
+    pub function: &'a str,
+    pub arguments: &'a Arguments<'a>,
+    /// The template that the call stands in, "" for a page, and its arguments.
+    pub title: &'a str,
+    pub given: &'a Arguments<'a>,
+    pub page: &'a str,
+    pub depth: usize,
+    /// The characters of the page, if this is its first call.
+    pub begins: Option<usize>,
+}
+
+/// What only Python shows: functions that need facts of the wiki, and Lua modules.
+pub struct Server {
+    pub serve: Box<dyn Fn(&str, &[String]) -> String + Send + Sync>,
+    pub invoke: Box<dyn Fn(&Invocation) -> String + Send + Sync>,
+    /// Whether modules are run.
+    pub runs_modules: bool,
+}
+
 /// The arguments of a call by name, unnamed ones by their number, from "1": as a `dict`, in the order of the names.
 ///
 /// What a template hands on is not copied, so that a long argument that is handed on often takes no memory.
@@ -135,6 +157,9 @@ pub struct Definitions {
     find: FindTemplate,
     number: Number,
     evaluate: Evaluate,
+    pub server: Option<Server>,
+    /// The characters of the page, until its first call of a module.
+    begins: Option<usize>,
     titles: FxHashMap<String, Arc<str>>,
     bodies: FxHashMap<Arc<str>, Option<Body>>,
     /// Bytes of the bodies.
@@ -144,7 +169,18 @@ pub struct Definitions {
 impl Definitions {
     pub fn new(site: Arc<Site>, find: FindTemplate, number: Number, evaluate: Evaluate) -> Definitions {
         let (titles, bodies) = (FxHashMap::default(), FxHashMap::default());
-        Definitions { site, find, number, evaluate, titles, bodies, size: 0 }
+        Definitions { site, find, number, evaluate, server: None, begins: None, titles, bodies, size: 0 }
+    }
+
+    /// Begin a page, whose modules share a budget.
+    pub fn begin(&mut self, text: &str) {
+        if self.runs_modules() {
+            self.begins = Some(unicode::length(text));
+        }
+    }
+
+    pub fn runs_modules(&self) -> bool {
+        self.server.as_ref().is_some_and(|server| server.runs_modules)
     }
 
     /// The wikitext that a call shows.
@@ -167,7 +203,7 @@ impl Definitions {
         let arguments = Arguments::new();
         let mut call =
             Expansion { definitions: self, site: &site, page, fallback, nodes: 0, size: 0, limits: &shared().limits };
-        call.show(&nodes, Frame { arguments: &arguments, depth: 0 }, &mut shown);
+        call.show(&nodes, Frame { arguments: &arguments, depth: 0, title: "" }, &mut shown);
         shown
     }
 
@@ -217,11 +253,12 @@ impl Definitions {
     }
 }
 
-/// A call that is being expanded: its arguments, and its level.
+/// A call that is being expanded: its arguments, its level, and the title of the template, "" of a page.
 #[derive(Clone, Copy)]
 struct Frame<'f> {
     arguments: &'f Arguments<'f>,
     depth: usize,
+    title: &'f str,
 }
 
 impl Frame<'_> {
@@ -246,7 +283,8 @@ impl Expansion<'_> {
     fn template(&mut self, name: &str, arguments: &Arguments, depth: usize, out: &mut String) -> bool {
         let Some(body) = self.definitions.nodes(name) else { return false };
         let start = out.len();
-        self.show(&body, Frame { arguments, depth: depth + 1 }, out);
+        let title = self.definitions.title_of(name);
+        self.show(&body, Frame { arguments, depth: depth + 1, title: &title }, out);
         let shown = &out[start..];
         if shown.contains(UNKNOWN) {
             if let Some(known) = (self.fallback)(unicode::strip(name), arguments) {
@@ -335,6 +373,28 @@ impl Expansion<'_> {
         }
         while let Some((key, first)) = self.split(name) {
             let Some(&function) = shared().functions.functions.get(&key) else { break };
+            if matches!(
+                function,
+                Function::Namespace
+                    | Function::NamespaceEncoded
+                    | Function::Language
+                    | Function::Message
+                    | Function::Time
+            ) {
+                let mut given = Given { expansion: self, first, rest: arguments, frame: inner };
+                let texts: Vec<String> = (0..given.len()).map(|position| given.text(position).into_owned()).collect();
+                let shown = match &self.definitions.server {
+                    Some(server) => (server.serve)(&key, &texts),
+                    None => UNKNOWN_TEXT.to_owned(),
+                };
+                *out += self.counted(&shown);
+                return;
+            }
+            if function == Function::Invoke {
+                let shown = self.invoke(first, arguments, inner);
+                *out += self.counted(&shown);
+                return;
+            }
             if function == Function::Prefix {
                 name = unicode::strip(first);
                 continue;
@@ -361,6 +421,25 @@ impl Expansion<'_> {
                 None => out.push(UNKNOWN),
             }
         }
+    }
+
+    /// What a function of a module shows.
+    fn invoke(&mut self, module: &str, nodes: &[Argument], inner: Frame) -> String {
+        let function = Given { expansion: self, first: module, rest: nodes, frame: inner }.text(1).into_owned();
+        let arguments = self.arguments(nodes.get(1..).unwrap_or_default(), inner);
+        let begins = if self.definitions.runs_modules() { self.definitions.begins.take() } else { None };
+        let Some(server) = &self.definitions.server else { return UNKNOWN_TEXT.to_owned() };
+        let invocation = Invocation {
+            module: unicode::strip(module),
+            function: &function,
+            arguments: &arguments,
+            title: inner.title,
+            given: inner.arguments,
+            page: self.page,
+            depth: inner.depth,
+            begins,
+        };
+        (server.invoke)(&invocation)
     }
 
     fn arguments<'n>(&mut self, nodes: &'n [Argument], frame: Frame<'n>) -> Arguments<'n> {

@@ -54,7 +54,7 @@ pub struct Extractor {
     site: Arc<Site>,
     asides: bool,
     pub structured: bool,
-    templates: Templates,
+    pub templates: Templates,
     files: FileStripper,
     variants: VariantChooser,
     switches: Switches,

@@ -309,7 +309,15 @@ pub fn shown<'g>(function: Function, given: &mut Given<'g, '_>) -> Option<Cow<'g
         Function::Encode => given.text(0).replace(' ', "_").into(),
         Function::Address => shared().functions.address.as_str().into(),
         Function::Nothing => "".into(),
-        Function::Number | Function::Prefix => return None,
+        Function::Number
+        | Function::Prefix
+        | Function::Namespace
+        | Function::NamespaceEncoded
+        | Function::Language
+        | Function::Message
+        | Function::Time
+        | Function::Invoke
+        | Function::Server => return None,
     })
 }
 

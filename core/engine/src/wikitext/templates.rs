@@ -111,7 +111,7 @@ fn is_invisible(text: &str) -> bool {
 /// Renders the templates of one wiki.
 pub struct Templates {
     rules: Rules,
-    definitions: Definitions,
+    pub definitions: Definitions,
     blank: bool,
     has_definitions: bool,
 }
@@ -146,6 +146,7 @@ impl Templates {
             return text;
         }
         let mut page = Page { title, dropped, missing, by_rule: false, reason: None, hidden: 0, line_is_empty: true };
+        self.definitions.begin(&text);
         let bytes = text.as_bytes();
         // Text that was read, without the runs in `opened`.
         let mut read = String::with_capacity(text.len());
@@ -289,6 +290,7 @@ impl Templates {
         let known = self.rules.call(name);
         page.by_rule = false;
         match &*known {
+            Call::Unknown(text) if text == "#invoke" && !self.definitions.runs_modules() => return,
             Call::Unknown(text) if text.starts_with('#') && !self.blank => {
                 let rules = &mut self.rules;
                 let mut fallback = |name: &str, given: &definitions::Arguments| rules.by_rule(name, given);
@@ -458,6 +460,10 @@ impl Rules {
                 Some(Function::LowerFirst) => return Call::Text(with_first(value, lower)),
                 Some(Function::UpperFirst) => return Call::Text(with_first(value, upper)),
                 Some(Function::Prefix) => key = lower(value),
+                // As the functions with a "#" are: by `Definitions`.
+                Some(Function::Server) => {
+                    return Call::Unknown(format!("#{}", lower(strip(head)).trim_start_matches('#')))
+                }
                 Some(_) => return Call::Text(String::new()),
                 None => {}
             }

@@ -1,0 +1,246 @@
+"""Parser functions that need facts of the wiki or of its dump: names of namespaces and languages, messages, the date.
+
+Both engines use them; the core calls them. https://www.mediawiki.org/wiki/Help:Magic_words and
+https://www.mediawiki.org/wiki/Help:Extension:ParserFunctions
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any, NamedTuple
+
+from wikianchor.io.package_data import package_json
+from wikianchor.pipelines.wikimedia.choices import ON
+from wikianchor.pipelines.wikimedia.dump_names import dump_date
+from wikianchor.pipelines.wikimedia.site import Site, fold_name
+from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNKNOWN
+
+FACTS = " dump"
+"""Among the titles of templates: what is known of the dump, as JSON. No template has such a title."""
+_MESSAGES: dict[str, dict[str, str]] = package_json("pipelines.wikimedia", "messages.json")["messages"]
+_NAMES: dict[str, str] = package_json("pipelines.wikimedia", "messages.json")["languages"]
+_MONTHS: dict[str, str] = package_json("pipelines.wikimedia", "messages.json")["months"]
+_ISO = re.compile(r"(\d{4})-(\d\d?)(?:-(\d\d?))?(?:[T ](\d\d?):(\d\d)(?::(\d\d))?)?(?:Z|\+00:?00| UTC)?")
+_STAMP = re.compile(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d))?")
+_TOKEN = re.compile(r'"[^"]*"|xn|x[a-zA-Z]{1,2}|.', re.DOTALL)
+_ENGLISH = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+class DumpFacts(NamedTuple):
+    """What is known of a dump: its date, YYYYMMDD or "", and whether its Lua modules are run."""
+
+    date: str = ""
+    lua: bool = False
+
+    def text(self) -> str:
+        """Return what `find` returns for FACTS."""
+        return json.dumps(self._asdict())
+
+
+NO_FACTS = DumpFacts()
+
+
+def facts_of(dumps: Iterable[str], lua: str) -> DumpFacts:
+    """Return what is known of dumps by the names of their files.
+
+    Args:
+        dumps: their paths.
+        lua: one of `choices.LUA`.
+    """
+    return DumpFacts(max(map(dump_date, dumps), default=""), lua == ON)
+
+
+class Served:
+    """Shows such functions on the pages of one wiki.
+
+    Args:
+        site: the wiki.
+        date: that of its dump, YYYYMMDD; "" if it is not known.
+    """
+
+    def __init__(self, site: Site, date: str = "") -> None:
+        self._site = site
+        self._now = datetime.strptime(date, "%Y%m%d").replace(tzinfo=timezone.utc) if date else None
+        self._names = dict(site.namespace_names)
+
+    def show(self, name: str, arguments: Sequence[str]) -> str:
+        """Return what a function shows.
+
+        Args:
+            name: as in `functions.json`.
+            arguments: its arguments, at least one.
+        """
+        shown: str | None
+        if name == "namespace" or name == "namespace_encoded":
+            key = self._namespace(arguments[0])
+            shown = "" if key is None else self._names.get(key, "")
+            return shown.replace(" ", "_") if name == "namespace_encoded" else shown
+        if name == "language":
+            shown = self.answer("language_name", arguments[0], arguments[1] if len(arguments) > 1 else "")
+            return shown or arguments[0]
+        if name == "message":
+            shown = self.answer("message", arguments[0])
+        else:
+            shown = self.answer("time", self._site.language, *[*arguments, ""][:2])
+        return UNKNOWN if shown is None else shown
+
+    def answer(self, name: str, *arguments: Any) -> Any:
+        """Answer a question of a module; None if only the server knows."""
+        answer: Callable[..., Any] | None = getattr(self, f"_{name}", None)
+        return None if answer is None else answer(*arguments)
+
+    def _namespace(self, text: str) -> int | None:
+        text = text.strip()
+        if re.fullmatch(r"-?\d{1,5}", text):
+            return int(text)
+        return self._site.namespaces.get(fold_name(text))
+
+    def _language_name(self, code: str, shown_in: str) -> str:
+        """Return the name of a language in itself, "" if that is not known, or another language is wanted."""
+        code = code.strip().lower()
+        return _NAMES.get(code, "") if shown_in in ("", code) else ""
+
+    def _language_names(self, shown_in: str) -> dict[str, str]:
+        return _NAMES if not shown_in else {}
+
+    def _message(self, key: str) -> str | None:
+        key = key.strip().replace("_", " ")
+        key = key[:1].lower() + key[1:]
+        if key == "lang":
+            return self._site.language
+        return _MESSAGES.get(self._site.language, {}).get(key)
+
+    def _plural(self, language: str, number: str, *forms: str) -> str | None:
+        if language not in ("en", "de", "nl", "sv", "da", "no", "nb", "es", "it", "el", "et", "fi", "hu") or not forms:
+            return None
+        return forms[0] if number in ("1", "-1", "1.0") or len(forms) == 1 else forms[1]
+
+    def _clock(self, *parts: Any) -> str | None:
+        if parts and parts[0] is not None:
+            year, month, day, hour, minute, second = [
+                default if part is None else int(float(part))
+                for part, default in zip((*parts, *[None] * 6)[:6], (1970, 1, 1, 12, 0, 0), strict=True)
+            ]
+            try:
+                start = datetime(year + (month - 1) // 12, (month - 1) % 12 + 1, 1, tzinfo=timezone.utc)
+                when = start + timedelta(days=day - 1, hours=hour, minutes=minute, seconds=second)
+            except (ValueError, OverflowError):
+                return None
+        elif self._now is None:
+            return None
+        else:
+            when = self._now
+        return str(int((when - _EPOCH).total_seconds()))
+
+    def _date(self, form: str | None = None, stamp: float | None = None) -> Any:
+        """Return what `os.date` returns."""
+        when = self._now if stamp is None else _EPOCH + timedelta(seconds=min(max(stamp, -6e10), 2e11))
+        if when is None:
+            return None
+        form = (form or "%c").removeprefix("!")
+        if form.startswith("*t"):
+            fields = {name: getattr(when, name) for name in ("year", "month", "day", "hour", "minute", "second")}
+            fields |= {"min": fields.pop("minute"), "sec": fields.pop("second"), "wday": when.isoweekday() % 7 + 1}
+            return fields | {"yday": when.timetuple().tm_yday, "isdst": False}
+        return when.strftime(form) if re.fullmatch(r"(?:[^%]|%[YmdHMSjyFT%])*", form) else None
+
+    def _time(self, language: str, form: str, stamp: str) -> str | None:
+        """Return what `{{#time:}}` shows; None if it needs words of a language that are not known here, or cannot
+        be read."""
+        when = self._read_time(stamp.strip())
+        names, _, genitives = _MONTHS.get(language, "").partition("/")
+        if when is None:
+            return None
+        shown: list[str] = []
+        for token in _TOKEN.findall(form):
+            if token[0] == '"' and len(token) > 1:
+                shown.append(token[1:-1])
+                continue
+            if token in ("F", "xg") and names:
+                shown.append((genitives if token == "xg" and genitives else names).split("|")[when.month - 1])
+            elif (token[0] in "xF" and token != "xn") or (token in _WORDS_OF_ENGLISH and language != "en"):
+                return None
+            else:
+                shown.append(_FIELDS[token](when) if token in _FIELDS else "" if token == "xn" else token)
+        return "".join(shown)
+
+    def _read_time(self, stamp: str) -> datetime | None:
+        if not stamp or stamp == "now":
+            return self._now
+        if stamp[:1] == "@" and re.fullmatch(r"@-?\d{1,11}", stamp):
+            return _EPOCH + timedelta(seconds=int(stamp[1:]))
+        match = _ISO.fullmatch(stamp) or _STAMP.fullmatch(stamp)
+        if match is None:
+            match_of_words = _WORDED.fullmatch(stamp)
+            if match_of_words is None:
+                return None
+            day, month, year = (
+                match_of_words["day"] or match_of_words["day2"] or "1",
+                "",
+                match_of_words["year"] or match_of_words["year2"],
+            )
+            month = (match_of_words["month"] or match_of_words["month2"]).lower()
+            numbers = [index for index, name in enumerate(_ENGLISH, 1) if name.lower().startswith(month)]
+            fields = [int(year), numbers[0] if numbers and len(month) > 2 else 13, int(day), 0, 0, 0]
+        else:
+            fields = [
+                int(group) if group else default
+                for group, default in zip(match.groups(), (0, 1, 1, 0, 0, 0), strict=True)
+            ]
+        try:
+            year_, month_, day_, hour, minute, second = fields
+            return datetime(year_, month_, day_, hour, minute, second, tzinfo=timezone.utc)
+        except ValueError:
+            return None
+
+
+_WORDED = re.compile(
+    r"(?:(?P<day>\d\d?)\s+)?(?P<month>[A-Za-z]+)\.?\s+(?P<year>\d{4})"
+    r"|(?P<month2>[A-Za-z]+)\.?\s+(?P<day2>\d\d?),?\s+(?P<year2>\d{4})"
+)
+_WORDS_OF_ENGLISH = frozenset("MlDSaA")
+_FIELDS: dict[str, Callable[[datetime], str]] = {
+    "d": lambda when: f"{when.day:02}",
+    "j": lambda when: str(when.day),
+    "m": lambda when: f"{when.month:02}",
+    "n": lambda when: str(when.month),
+    "Y": lambda when: str(when.year),
+    "y": lambda when: f"{when.year % 100:02}",
+    "M": lambda when: _ENGLISH[when.month - 1][:3],
+    "l": lambda when: _DAYS[when.weekday()],
+    "D": lambda when: _DAYS[when.weekday()][:3],
+    "N": lambda when: str(when.isoweekday()),
+    "w": lambda when: str(when.isoweekday() % 7),
+    "z": lambda when: str(when.timetuple().tm_yday - 1),
+    "W": lambda when: f"{when.isocalendar()[1]:02}",
+    "t": lambda when: str(((when.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)).day),
+    "L": lambda when: str(int(when.year % 4 == 0 and (when.year % 100 != 0 or when.year % 400 == 0))),
+    "H": lambda when: f"{when.hour:02}",
+    "G": lambda when: str(when.hour),
+    "h": lambda when: f"{when.hour % 12 or 12:02}",
+    "g": lambda when: str(when.hour % 12 or 12),
+    "i": lambda when: f"{when.minute:02}",
+    "s": lambda when: f"{when.second:02}",
+    "a": lambda when: "am" if when.hour < 12 else "pm",
+    "A": lambda when: "AM" if when.hour < 12 else "PM",
+    "U": lambda when: str(int((when - _EPOCH).total_seconds())),
+    "c": lambda when: when.isoformat(),
+}
