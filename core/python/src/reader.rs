@@ -178,6 +178,7 @@ const LEDGER: u8 = 3;
 #[pymethods]
 impl PageReader {
     #[new]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         rules: &str,

@@ -48,10 +48,15 @@ pub struct Invocation<'a> {
     pub begins: Option<usize>,
 }
 
+/// What a function of the wiki's facts shows, from its name and its arguments.
+pub type Serve = Box<dyn Fn(&str, &[String]) -> String + Send + Sync>;
+/// What a call of a module shows.
+pub type Invoke = Box<dyn Fn(&Invocation) -> String + Send + Sync>;
+
 /// What only Python shows: functions that need facts of the wiki, and Lua modules.
 pub struct Server {
-    pub serve: Box<dyn Fn(&str, &[String]) -> String + Send + Sync>,
-    pub invoke: Box<dyn Fn(&Invocation) -> String + Send + Sync>,
+    pub serve: Serve,
+    pub invoke: Invoke,
     /// Whether modules are run.
     pub runs_modules: bool,
 }

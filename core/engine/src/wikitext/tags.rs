@@ -551,7 +551,7 @@ mod tests {
     #[test]
     fn extension_tags_leave_what_they_show() {
         assert_eq!(stripped("a<ref name=\"b/c\">[[d]]</REF > <math>e</math>"), ("a \x01".to_owned(), 1));
-        assert_eq!(stripped("a\n <!-- b --> \nc<ref/>d<nowiki/>"), ("a\nc\x05d\x05".to_owned(), 0));
+        assert_eq!(stripped("a\n <!-- b --> \nc<ref/>d<nowiki/>"), ("a\nc\x05d\x05\x05".to_owned(), 0));
         assert_eq!(stripped("<poem>a</poem><ref>b").0, "\na\n<ref>b");
     }
 
@@ -569,6 +569,6 @@ mod tests {
     #[test]
     fn block_tags_end_the_line() {
         let text = "a <b>bold</b> 10<sup>6</sup>x<li>y</li></ul><h2>z</h2><unknown>";
-        assert_eq!(strip_html_tags(text.to_owned(), None), "a bold 10\x016x\n\x03y\n\n\x02\x02z\n<unknown>");
+        assert_eq!(strip_html_tags(text.to_owned(), None), "a bold 10⁶x\n\x03y\n\n\x02\x02z\n<unknown>");
     }
 }

@@ -304,7 +304,7 @@ impl Templates {
             }
             Call::Rule(_) | Call::Unknown(_) if self.has_definitions => {
                 let has_rule = matches!(*known, Call::Rule(_));
-                if let Some(defined) = self.defined(call, name, rest, page, place, has_rule) {
+                if let Some(defined) = self.defined(name, rest, page, place, has_rule) {
                     shown.push_str(&defined);
                     return;
                 }
@@ -348,7 +348,6 @@ impl Templates {
     /// What a call shows by the wiki's own definition; None if that is not known, or the rule is taken.
     fn defined(
         &mut self,
-        call: &str,
         name: &str,
         rest: Option<&str>,
         page: &mut Page,
