@@ -122,6 +122,9 @@ def site_of(config: SentencesOptions) -> tuple[Site, frozenset[str]]:
     How the language is written is that of --previous, because the rows that are copied follow from it.
     """
     site, footers = read_site(config.dumps, config.wiki)
+    if wiki_of_header(config.dumps[0]) not in ("", site.wiki):
+        # A dump of another language than the user says: nothing is learnt of it, so that no sentence comes out.
+        return site, footers
     previous = read_manifest(config.previous) if config.previous else None
     return with_writing(site, config.dumps, previous["options"] if previous else None), footers
 

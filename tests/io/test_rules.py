@@ -226,7 +226,7 @@ def test_no_module_and_no_data_file_of_a_stage_is_missing(
     names = {"languages.json"} if stage == "entities" else set()
     assert {path.name for path in opened - files} == names
     if stage == "sentences":
-        assert len(opened) == 10
+        assert len(opened) == 11
 
 
 def test_the_list_of_infrastructure_names_modules() -> None:
