@@ -28,6 +28,8 @@ def _dump(path: Path, *texts: str) -> Path:
 
 @pytest.mark.parametrize("engine", ["python", "core"])
 def test_a_wiki_in_another_script_than_the_table_says_has_sentences(tmp_path: Path, engine: str) -> None:
+    if engine == "core":
+        pytest.importorskip("wikianchor_core")
     dump = _dump(tmp_path / "pages.xml", *[LATIN * 4] * 12)
     assert scripts_of("zgh") == ["Tifinagh"]
     wiki = open_wiki(dump, wiki="zghwiki", engine=engine, cache=str(tmp_path))
