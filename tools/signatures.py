@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from wikianchor.commands import PIPELINES, PRINTING
+from wikianchor.commands import LEFT_OUT, PIPELINES, PRINTING
 from wikianchor.io.options import Option, declared
 from wikianchor.pipelines.cli.commands import COMMANDS
 from wikianchor.trainer.config import CONFIGS
@@ -39,7 +39,7 @@ def signatures() -> str:
         stubs.append(
             _stub(
                 name,
-                [*parameters(COMMANDS[name].options, left_out=("dry_run",)), *_ENGINE],
+                [*parameters(COMMANDS[name].options, left_out=LEFT_OUT), *_ENGINE],
                 result,
                 COMMANDS[name].summary,
             )

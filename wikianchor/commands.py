@@ -36,6 +36,8 @@ STAGES = (
 )
 # What prints an answer, which the function returns.
 PRINTING = ("report", "verify")
+# An option that is for the command line alone, as it makes no dataset.
+LEFT_OUT = ("dry_run",)
 PIPELINES = ("build", *STAGES, *PRINTING)
 __all__ = [*PIPELINES, "score"]  # noqa: F405
 
@@ -44,14 +46,18 @@ def run_command(name: str, *, workers: int | None = None, beam: Sequence[str] = 
     """Run a command of the pipelines, and return its dataset or what it prints; see above."""
     from wikianchor.pipelines.cli.commands import COMMANDS
     from wikianchor.pipelines.engine.beam_import import import_arrow
+    from wikianchor.pipelines.engine.log import without_beams_log
 
+    for option in LEFT_OUT:
+        if option in options:
+            raise TypeError(f"{name}() got an unexpected keyword argument {option!r}: there is nothing to return")
     command = COMMANDS[name]
     given = checked(command.options, name, options)
     config: Any = read_options(command.options, argparse.Namespace(**given))
     import_arrow()
     printed = io.StringIO()
     try:
-        with redirect_stdout(printed):
+        with redirect_stdout(printed), without_beams_log():
             command.code.run(config, [*([] if workers is None else [f"--workers={workers}"]), *beam])
     except InputError as error:
         raise (InputError(f"{printed.getvalue()}{error}") if name in PRINTING else error) from error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from wikianchor.pipelines.engine.progress import LogHandler
 
@@ -18,6 +20,18 @@ def log_to_stderr() -> None:
     logging.getLogger().addHandler(logging.NullHandler())
     # Beam logs every error of a step with its traceback; the command prints the one line that matters.
     logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
+
+
+@contextmanager
+def without_beams_log() -> Iterator[None]:
+    """Leave out Beam's log, whose warnings are of its own workers; then its level is as before."""
+    log = logging.getLogger("apache_beam")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 def show_beams_log() -> None:

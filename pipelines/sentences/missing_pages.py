@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from os.path import basename, dirname
 from typing import Any
 
@@ -51,8 +52,10 @@ def missing_pages(table: str, dumps: Sequence[str], titles: Iterable[str]) -> di
     for column in ids:
         in_dump[column] = True
     ranges = [(int(match[1]), int(match[2])) for path in dumps if (match := _PART.search(basename(path)))]
-    names = list(_not_among(table, in_dump, ranges))
-    return {"table": basename(table), "pages": len(names), "titles": names[:KEPT]}
+    missing = _not_among(table, in_dump, ranges)
+    # Of a piece of a dump nearly all pages are missing: their titles are not kept.
+    names = list(islice(missing, KEPT))
+    return {"table": basename(table), "pages": len(names) + sum(1 for _ in missing), "titles": names}
 
 
 def _not_among(table: str, in_dump: npt.NDArray[np.bool_], ranges: Sequence[tuple[int, int]]) -> Iterator[str]:

@@ -70,6 +70,7 @@ def test_what_verify_finds_is_in_its_error(pairs: Path) -> None:
         ({"kind": "leed"}, UsageError, r"export\(kind='leed'\): did you mean lead"),
         ({"pair": "x"}, TypeError, "unexpected keyword argument 'pair': did you mean pairs"),
         ({"seed": "a"}, TypeError, r"export\(seed='a'\): must be int"),
+        ({"dry_run": True}, TypeError, "unexpected keyword argument 'dry_run'"),
         ({"near_duplicates": 1}, TypeError, "must be bool"),
         ({"output": None}, TypeError, "missing the keyword argument 'output'"),
         ({"max_per_positive": -1}, UsageError, "--max_per_positive=-1"),
