@@ -5,6 +5,8 @@ TEXTS = ("labels", "descriptions", "aliases")
 # Formats of `export`, and the languages of its positives.
 FORMATS = ("sentence-transformers", "jsonl", "csv")
 LANGUAGES = ("same", "other", "any")
+# Formats of `linking`.
+LINKING_FORMATS = ("parquet", "kilt", "blink", "mgenre", "spacy")
 # By kind of the rows of `export`, what anchor, positive and negatives are; see `pipelines.export.texts`.
 KINDS = {
     "lead": ("sentence", "lead", "lead"),

@@ -25,6 +25,7 @@ STAGES = (
     "export",
     "mentions",
     "documents",
+    "linking",
     "interlanguage",
     "mewsc16",
     "corpus",

@@ -31,7 +31,18 @@ if TYPE_CHECKING:
     from wikianchor.signatures import *  # noqa: F403
 
 STAGES = (
-    *("sentences", "templates", "entities", "pairs", "export", "mentions", "documents", "interlanguage", "corpus"),
+    *(
+        "sentences",
+        "templates",
+        "entities",
+        "pairs",
+        "export",
+        "mentions",
+        "documents",
+        "linking",
+        "interlanguage",
+        "corpus",
+    ),
     *("negatives", "mewsc16"),
 )
 # What prints an answer, which the function returns.

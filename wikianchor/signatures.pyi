@@ -25,12 +25,13 @@ def build(
     lua: Literal["off", "on"] = ...,
     templates: Literal["dump", "builtin"] = ...,
     allow_truncated: bool = ...,
+    previous: Path | None = ...,
     splitter: Literal["rules", "icu", "polyglot"] = ...,
     exclude_pages: Path | None = ...,
-    previous: Path | None = ...,
     seed: int = ...,
     negatives: int = ...,
     section_links: bool = ...,
+    split: str | Sequence[float] = ...,
     preset: Literal["default", "paper", "released"] = ...,
     min_links: int = ...,
     floor: Path = ...,
@@ -47,7 +48,6 @@ def build(
     max_near_duplicates: int = ...,
     max_repeats: int = ...,
     exclude_text: str | Sequence[str] = ...,
-    split: str | Sequence[float] = ...,
     max_per_entity: int = ...,
     sample_per_wiki: bool = ...,
     keep_older: bool = ...,
@@ -69,9 +69,9 @@ def sentences(
     parser: Literal["wikianchor", "mwparserfromhell"] = ...,
     engine: Literal["python", "core", "auto"] | None = ...,
     allow_truncated: bool = ...,
+    previous: Path | None = ...,
     splitter: Literal["rules", "icu", "polyglot"] = ...,
     exclude_pages: Path | None = ...,
-    previous: Path | None = ...,
     workers: int | None = ...,
     beam: Sequence[str] = ...,
 ) -> OpenDataset:
@@ -111,6 +111,7 @@ def pairs(
     negatives: int = ...,
     seed: int = ...,
     section_links: bool = ...,
+    split: str | Sequence[float] = ...,
     preset: Literal["default", "paper", "released"] = ...,
     min_links: int = ...,
     floor: Path = ...,
@@ -127,10 +128,9 @@ def pairs(
     max_near_duplicates: int = ...,
     max_repeats: int = ...,
     exclude_text: str | Sequence[str] = ...,
-    split: str | Sequence[float] = ...,
     max_per_entity: int = ...,
     sample_per_wiki: bool = ...,
-    name_mentions: Path = ...,
+    mentions: Path = ...,
     workers: int | None = ...,
     beam: Sequence[str] = ...,
 ) -> OpenDataset:
@@ -180,6 +180,21 @@ def documents(
     beam: Sequence[str] = ...,
 ) -> OpenDataset:
     """Sentences with --documents + entities -> documents with the items of their pages and links."""
+
+def linking(
+    *,
+    documents: Path,
+    mentions: Path,
+    entities: Path,
+    output: Path,
+    format: Literal["parquet", "kilt", "blink", "mgenre", "spacy"] = ...,
+    previous: Path | None = ...,
+    seed: int = ...,
+    split: str | Sequence[float] = ...,
+    workers: int | None = ...,
+    beam: Sequence[str] = ...,
+) -> OpenDataset:
+    """Documents + mentions + entities -> mentions with contexts and candidates, and a knowledge base, to link items."""
 
 def interlanguage(
     *,
@@ -750,8 +765,8 @@ def evaluate(
     data: Path = ...,
     tasks: str | Sequence[str] = ...,
     *,
-    batch_size: int = ...,
     device: Path = ...,
+    batch_size: int = ...,
     output: Path = ...,
     languages: str | Sequence[str] = ...,
     prompt: Path | None = ...,

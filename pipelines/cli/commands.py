@@ -126,6 +126,13 @@ COMMANDS = {
         "sentences with --documents + entities -> documents with the items of their pages and links",
         "wikianchor documents --sentences=out/sentences --entities=out/entities --output=out/documents",
     ),
+    "linking": dataset(
+        "linking",
+        "LinkingOptions",
+        "documents + mentions + entities -> mentions with contexts and candidates, and a knowledge base, to link items",
+        "wikianchor linking --documents=out/documents --mentions=out/mentions --entities=out/entities "
+        "--output=out/linking",
+    ),
     "interlanguage": dataset(
         "interlanguage",
         "InterlanguageOptions",

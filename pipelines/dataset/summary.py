@@ -162,6 +162,7 @@ _AFTER: Mapping[str, Callable[[Dataset, Any], list[str]]] = {
     "mentions": _trains("mboe", "--data=FILE", "--mentions=DIR"),
     "templates": lambda dataset, config: ["wikianchor", "verify", dataset.directory],
     "documents": lambda dataset, config: ["wikianchor", "verify", dataset.directory],
+    "linking": lambda dataset, config: ["wikianchor", "verify", dataset.directory],
     "interlanguage": lambda dataset, config: ["wikianchor", "verify", dataset.directory],
     "mewsc16": lambda dataset, config: [
         *("wikianchor", "evaluate", "--model=MODEL", f"--data={dataset.directory}", "--tasks=mewsc16"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import orjson
 import pyarrow as pa
@@ -29,21 +31,21 @@ class TextPartWriter(PartFile):
         super().__init__(config, order, f"{directory}/{config}-{order:06d}-{uuid.uuid4().hex}.{ENDINGS[format]}")
         self.format = format
 
-    def write(self, table: pa.Table) -> None:
-        """Write rows, whose columns are strings.
+    def write(self, rows: pa.Table | Sequence[Mapping[str, Any]]) -> None:
+        """Write rows: a table whose columns are strings, or objects of JSON.
 
         Raises:
             InputError: the disk is full, or the directory cannot be written.
         """
-        if table.num_rows == 0:
+        if len(rows) == 0:
             return
         with writing(self.path):
             if self._stream is None:
                 # The ending of the path would let Arrow compress what is compressed already.
                 self._stream = pa.CompressedOutputStream(self._open_file(compression=None), "gzip")
             if self.format == "csv":
-                csv.write_csv(table, self._stream, csv.WriteOptions(include_header=self._rows == 0))
+                csv.write_csv(rows, self._stream, csv.WriteOptions(include_header=self._rows == 0))
             else:
-                lines = (orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in table.to_pylist())
-                self._stream.write(b"".join(lines))
-        self._rows += table.num_rows
+                objects = rows.to_pylist() if isinstance(rows, pa.Table) else rows
+                self._stream.write(b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in objects))
+        self._rows += len(rows)

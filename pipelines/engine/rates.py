@@ -19,8 +19,8 @@ LINKS_PER_SECOND = 200_000
 ROWS_PER_SECOND = 15_000
 # Building and starting the graph of a stage, and the tables of each wiki in `pairs`.
 STAGE_SECONDS, WIKI_SECONDS = 0.2, 0.015
-# Bytes of `sentences` that `mentions` reads in a second, and of documents that `documents` does.
-MENTIONS, DOCUMENTS = 4e6, 10e6
+# Bytes of `sentences` that `mentions` reads in a second, and of documents that `documents` and `linking` do.
+MENTIONS, DOCUMENTS, LINKING = 4e6, 10e6, 0.5e6
 
 
 def dump_seconds(paths: Sequence[str], is_compiled: bool = False) -> float:

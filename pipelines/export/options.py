@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.option_groups import Output, Seed
+from wikianchor.io.option_groups import Format, Output, Seed
 from wikianchor.io.options import at_least, option
 from wikianchor.pipelines.wikimedia.options import Entities, Sentences
 from wikianchor.schemas.choices import FORMATS, KINDS, LANGUAGES
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportOptions(Seed, Entities, Sentences, Output):
+class ExportOptions(Seed, Format, Entities, Sentences, Output):
     """Options of the stage `export`."""
 
     FIRST: ClassVar[tuple[str, ...]] = ("pairs", "output", "kind", "format", "negatives")
+    ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "format": {
+            "choices": FORMATS,
+            "help": "Parquet with the columns that sentence-transformers reads, JSON lines or CSV",
+        }
+    }
 
     pairs: str = option(metavar="DIR", help="dataset of `wikianchor pairs`", recorded=False)
     # The datasets that the pairs were built from: leads and titles are read there, and texts of `entities --texts`.
     sentences: str = ""
     entities: str = ""
-    format: str = option(
-        FORMATS[0], choices=FORMATS, help="Parquet with the columns that sentence-transformers reads, JSON lines or CSV"
-    )
+    format: str = FORMATS[0]
     kind: str = option(
         "lead",
         choices=tuple(KINDS),

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wikianchor.aliases.folding import SEPARATOR, code_points, cut, fold_all
+from wikianchor.aliases.folding import QUOTES, SEPARATOR, code_points, cut, fold_all
 from wikianchor.aliases.name_table import Sums
 from wikianchor.pipelines.arrays.hashing import Hashes, mix_hashes
 from wikianchor.pipelines.arrays.tables import changes, find
@@ -155,8 +155,7 @@ def _portion(rows: pa.RecordBatch, lengths: Ints) -> Portion:
     )
 
 
-# In some wikis, such as the Ukrainian one, a quotation mark beside a link is part of the link.
-_QUOTES = np.array(sorted(map(ord, '«»„“”"「」『』')), np.uint32)
+_QUOTES = np.array(sorted(map(ord, QUOTES)), np.uint32)
 
 
 def _without_quotes(points: npt.NDArray[np.uint32], first: Ints, last: Ints) -> tuple[Ints, Ints]:

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wikianchor.pipelines.arrays.hashing import Hashes, below, hash_string, hash_strings, mix, mix_hashes
+from wikianchor.pipelines.arrays.splits import NO_SPLIT, Split
 from wikianchor.pipelines.arrays.tables import changes, find
 from wikianchor.pipelines.pairs.entity_table import ABSENT, EXCLUDED, META, NONE, ROUTES, EntityIds
 from wikianchor.pipelines.pairs.named_entities import NameSearch
 from wikianchor.pipelines.pairs.negatives import Draws, draw_from_fixed, draw_negatives
 from wikianchor.pipelines.pairs.page_links import PageLinks
-from wikianchor.pipelines.pairs.splits import NO_SPLIT, Split
 from wikianchor.pipelines.pairs.wiki_pools import Pools
 from wikianchor.pipelines.titles.counts import ShardLinks
 from wikianchor.pipelines.titles.title_index import (

@@ -17,9 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wikianchor.pipelines.arrays.splits import NO_SPLIT, Split, SplitNumbers
 from wikianchor.pipelines.arrays.tables import Column, distinct, find, look_up
 from wikianchor.pipelines.dataset.reader import read_batches
-from wikianchor.pipelines.pairs.splits import NO_SPLIT, Split, SplitNumbers
 from wikianchor.pipelines.pairs.subclasses import excluded_classes
 from wikianchor.pipelines.titles.title_index import Ints
 from wikianchor.pipelines.wikimedia.wikidata import META_CLASSES

@@ -49,7 +49,7 @@ def run(config: PairsOptions, beam_args: Sequence[str], keep_older: bool = False
     """
     sentences, entities = open_inputs(config.sentences, config.entities)
     _check(config, sentences, entities)
-    inputs = input_records((*sentences, entities, *open_mentions(config.name_mentions)))
+    inputs = input_records((*sentences, entities, *open_mentions(config.mentions)))
     options = options_of(config)
     graph = partial(build, config=config, sentences=sentences, entities=entities)
     # Each shard of sentences is read to count its links, to check its sentences, and to decide on its links.
@@ -205,7 +205,7 @@ def name_sources(config: PairsOptions, sentences: Sequence[Dataset], entities: D
     """Return where the names of entities in each wiki are from, beside their labels."""
     from wikianchor.pipelines.pairs.entity_names import NameSources
 
-    mentions = open_mentions(config.name_mentions)
+    mentions = open_mentions(config.mentions)
     shards = tuple(path for dataset in mentions for path in dataset.shards("candidates"))
     return [
         NameSources(
@@ -227,9 +227,9 @@ def open_mentions(paths: str) -> list[Dataset]:
 def _tasks(
     config: PairsOptions, work: Workspace, entities: Dataset, name_languages: tuple[str, ...] = ()
 ) -> tuple[TableTask, DecideTask]:
+    from wikianchor.pipelines.arrays.splits import Split
     from wikianchor.pipelines.pairs.decisions import DecisionOptions
     from wikianchor.pipelines.pairs.entity_table import TableOptions
-    from wikianchor.pipelines.pairs.splits import Split
     from wikianchor.pipelines.pairs.steps import DecideTask
     from wikianchor.pipelines.pairs.table_steps import TableTask
 
@@ -282,8 +282,8 @@ def _other_checks(choices: PairChoices) -> bool:
 
 
 def _check_task(config: PairsOptions, work: Workspace) -> CheckTask:
+    from wikianchor.pipelines.arrays.splits import Split
     from wikianchor.pipelines.pairs.sentence_checks import CheckTask
-    from wikianchor.pipelines.pairs.splits import Split
 
     choices = config.choices
     split = Split(choices.split, choices.seed)

@@ -11,7 +11,7 @@ from wikianchor.io.option_groups import Negatives, Output, Sample
 from wikianchor.io.options import at_least, option, option_group
 from wikianchor.pipelines.pairs.excluded_types import GROUPS, types_named
 from wikianchor.pipelines.wikimedia.dump_names import files_named
-from wikianchor.pipelines.wikimedia.options import Entities, SectionLinks, Sentences
+from wikianchor.pipelines.wikimedia.options import Entities, Mentions, SectionLinks, Sentences, Split
 
 # Defaults by preset. `default` is ours. `paper` is section 3 of EASE (Nishikawa et al., NAACL 2022): entities linked to
 # more than ten times in the corpus, types from "instance of" alone, one of several at random, one negative from all
@@ -41,22 +41,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def _numbers(value: str, flag: str) -> tuple[float, ...]:
-    """Return numbers with commas between; unlike those of other lists, they may be equal."""
-    try:
-        return tuple(map(float, value.split(",")))
-    except ValueError as error:
-        raise UsageError(f"--{flag}={value}: must be two numbers with a comma between, such as 0.05,0.05") from error
-
-
-def _are_shares(shares: tuple[float, ...]) -> str:
-    if shares and (len(shares) != 2 or not min(shares) > 0 or not sum(shares) < 1):
-        return "must be two shares of the items, for dev and for test, such as 0.05,0.05"
-    return ""
-
-
 @dataclass(frozen=True, kw_only=True)
-class PairChoices(SectionLinks, Negatives, Sample):
+class PairChoices(Split, SectionLinks, Negatives, Sample):
     """Options that decide which pairs come out; `build` has them too."""
 
     preset: str = option(
@@ -122,15 +108,6 @@ class PairChoices(SectionLinks, Negatives, Sample):
         parse=files_named,
         recorded=False,
     )
-    split: tuple[float, ...] = option(
-        (),
-        metavar="DEV,TEST",
-        help="hold out these shares of the items for dev and test, such as 0.05,0.05: no page, no entity and no "
-        "sentence is in two splits",
-        unset="no split",
-        parse=_numbers,
-        check=_are_shares,
-    )
     max_per_entity: int = option(0, help="at most N pairs of one entity; 0: any number", check=at_least(0))
     sample_per_wiki: bool = option(
         default=False, help="take the sample from each wiki, and count --max_per_entity in each"
@@ -153,19 +130,17 @@ class PairChoices(SectionLinks, Negatives, Sample):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairsOptions(Output, Entities, Sentences):
+class PairsOptions(Mentions, Output, Entities, Sentences):
     """Options of the stage `pairs`."""
 
     FIRST: ClassVar[tuple[str, ...]] = ("sentences", "entities", "output", "sample", "negatives")
+    ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "mentions": {
+            "help": "datasets of `wikianchor mentions`: their names of entities count too where a page must not name a "
+            "negative"
+        }
+    }
 
-    name_mentions: str = option(
-        "",
-        flag="mentions",
-        metavar="DIRS",
-        help="datasets of `wikianchor mentions`: their names of entities count too where a page must not name a "
-        "negative",
-        unset="titles, redirects and labels alone",
-        recorded=False,
-    )
+    mentions: str = ""
     choices: PairChoices = option_group(PairChoices, "which pairs come out")
     rows_per_shard: int = 250_000

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.arrays.hashing import Hashes, hash_string, hash_strings, mix, mix_hashes
 from wikianchor.pipelines.arrays.spill import Rows, Spill, hash_range, rows_of
+from wikianchor.pipelines.arrays.splits import Split
 from wikianchor.pipelines.arrays.tables import distinct, find, map_tables, open_tables, read_table, save_tables
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
@@ -31,7 +32,6 @@ from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
 from wikianchor.pipelines.pairs.decisions import BUCKET, KEPT, hash_texts
 from wikianchor.pipelines.pairs.ngrams import overlapping, save_ngrams
 from wikianchor.pipelines.pairs.repeated_texts import TEXT, greatest_keys
-from wikianchor.pipelines.pairs.splits import Split
 from wikianchor.pipelines.pairs.table_steps import SentenceShard
 from wikianchor.pipelines.titles.title_index import Ints
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import ClassVar
 
+from wikianchor.io.errors import UsageError
 from wikianchor.io.options import among, option, without_slash
 from wikianchor.pipelines.wikimedia.choices import ENGINES, LUA, ON, PARSERS, SPLITTERS, TEMPLATES
 from wikianchor.pipelines.wikimedia.dump_names import dump_files
@@ -82,6 +83,21 @@ class Truncated:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Previous:
+    """What was made of an earlier dump."""
+
+    TITLE: ClassVar[str] = Truncated.TITLE
+
+    previous: str | None = option(
+        None,
+        metavar="DIR",
+        help="the --output of the same command for an earlier dump: pages that have not changed since are copied from "
+        "its sentences, with the same result",
+        recorded=False,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Templates:
     """Where it is known what templates show."""
 
@@ -135,7 +151,7 @@ class Reader:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading(Truncated, Templates, Lua, Reader):
+class Reading(Previous, Truncated, Templates, Lua, Reader):
     """How the pages of a dump become sentences."""
 
     TITLE: ClassVar[str] = Truncated.TITLE
@@ -145,13 +161,6 @@ class Reading(Truncated, Templates, Lua, Reader):
         None,
         metavar="FILES",
         help="leave out the pages of lists, such as takedowns: lines enwiki<TAB>title or page id, or addresses",
-        recorded=False,
-    )
-    previous: str | None = option(
-        None,
-        metavar="DIR",
-        help="the --output of the same command for an earlier dump: pages that have not changed since are copied from "
-        "its sentences, with the same result",
         recorded=False,
     )
 
@@ -216,3 +225,44 @@ class SectionLinks:
     """What a link to a section is."""
 
     section_links: bool = option(default=False, help="count a link to a section as a link to its page")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mentions:
+    """A dataset of mentions."""
+
+    mentions: str = option(
+        metavar="DIRS",
+        help="dataset of `wikianchor mentions`",
+        unset="titles, redirects and labels alone",
+        recorded=False,
+    )
+
+
+def _numbers(value: str, flag: str) -> tuple[float, ...]:
+    """Return numbers with commas between; unlike those of other lists, they may be equal."""
+    try:
+        return tuple(map(float, value.split(",")))
+    except ValueError as error:
+        raise UsageError(f"--{flag}={value}: must be two numbers with a comma between, such as 0.05,0.05") from error
+
+
+def _are_shares(shares: tuple[float, ...]) -> str:
+    if shares and (len(shares) != 2 or not min(shares) > 0 or not sum(shares) < 1):
+        return "must be two shares of the items, for dev and for test, such as 0.05,0.05"
+    return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """What is held out."""
+
+    split: tuple[float, ...] = option(
+        (),
+        metavar="DEV,TEST",
+        help="hold out these shares of the items for dev and test, such as 0.05,0.05: no page, no entity and no "
+        "sentence is in two splits",
+        unset="no split",
+        parse=_numbers,
+        check=_are_shares,
+    )

@@ -248,6 +248,12 @@ wikianchor mentions --sentences=out/pairs --entities=out/entities --output=new
   1 --sentences=out/pairs holds the dataset 'pairs', not 'sentences'
 wikianchor documents --sentences=out/pairs --entities=out/entities --output=new
   1 --sentences=out/pairs holds the dataset 'pairs', not 'sentences'
+wikianchor linking --documents=out/pairs --mentions=out/mentions --entities=out/entities --output=new
+  1 --documents=out/pairs holds the dataset 'pairs', not 'documents'
+wikianchor linking --documents=none --mentions=out/mentions --entities=out/entities --output=new --format=csv
+  2 argument --format: invalid choice: 'csv' (choose from ...): see --help
+wikianchor linking --documents=none --mentions=out/mentions --entities=out/entities --output=new --split=0.1
+  2 --split=0.1: must be two shares of the items, for dev and for test, such as 0.05,0.05
 wikianchor interlanguage --entities=out/pairs --output=new
   1 --entities=out/pairs holds the dataset 'pairs', not 'entities'
 wikianchor corpus --input=none.txt --output=new

@@ -19,6 +19,8 @@ from wikianchor.pipelines.interlanguage import graph as interlanguage
 from wikianchor.pipelines.interlanguage.options import InterlanguageOptions
 from wikianchor.pipelines.japanese.corpus import graph as corpus
 from wikianchor.pipelines.japanese.corpus.options import CorpusInput, CorpusOptions
+from wikianchor.pipelines.linking import graph as linking
+from wikianchor.pipelines.linking.options import LinkingOptions
 from wikianchor.pipelines.mentions import graph as mentions
 from wikianchor.pipelines.mentions.options import MentionsOptions
 from wikianchor.pipelines.pairs import graph as pairs
@@ -63,6 +65,9 @@ def wikis() -> list[Dataset]:
     ]
 
 
+NAMES = ("documents", "mentions")
+
+
 def items() -> Dataset:
     both = ("entities", "sitelinks")
     return dataset("/data/out/entities", "entities", both, SHARDS, wikis=list(WIKIS), labels=["en"])
@@ -85,6 +90,12 @@ def export_graph(pipeline: Any, work: Workspace, folder: Path) -> None:
 def interlanguage_graph(pipeline: Any, work: Workspace, folder: Path) -> None:
     config = InterlanguageOptions(entities="e", output="/data/out/interlanguage", sentences="s")
     interlanguage.build(pipeline, HEAD, work, config, wikis(), items())
+
+
+def linking_graph(pipeline: Any, work: Workspace, folder: Path) -> None:
+    config = LinkingOptions(documents="d", mentions="m", entities="e", output="/data/out/linking", previous="p")
+    documents, mentions = (dataset(f"/data/out/{name}", name, (name,), SHARDS, wikis=list(WIKIS)) for name in NAMES)
+    linking.build(pipeline, HEAD, work, config, documents, mentions, items(), [documents])
 
 
 def mentions_graph(pipeline: Any, work: Workspace, folder: Path) -> None:
@@ -120,6 +131,7 @@ GRAPHS: dict[str, Callable[[Any, Workspace, Path], None]] = {
     "pairs": pairs_graph,
     "export": export_graph,
     "interlanguage": interlanguage_graph,
+    "linking": linking_graph,
     "mentions": mentions_graph,
     "sentences": sentences_graph,
     "entities": entities_graph,

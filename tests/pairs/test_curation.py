@@ -187,9 +187,7 @@ def test_names_of_mentions_count_where_they_are_given(tmp_path: Path) -> None:
         output = tmp_path / f"out-{bool(names)}"
         choices = PairChoices(min_links=0, max_repeats=0)
         pairs.run(
-            PairsOptions(
-                sentences=sentences, entities=entities, output=str(output), name_mentions=names, choices=choices
-            ),
+            PairsOptions(sentences=sentences, entities=entities, output=str(output), mentions=names, choices=choices),
             [],
         )
         rows = [row for row in read_rows(output, "pairs") if row["title"] == "P"]

@@ -32,6 +32,7 @@ from tests.stand_in import (
 from wikianchor.io.errors import InputError
 from wikianchor.io.options import add_options, read_options
 from wikianchor.pipelines.arrays.hashing import mix
+from wikianchor.pipelines.arrays.splits import Split
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.dataset.card import files_of_splits
 from wikianchor.pipelines.dataset.reader import Dataset
@@ -39,7 +40,6 @@ from wikianchor.pipelines.dataset.release import make_release
 from wikianchor.pipelines.pairs.ngrams import WORDS, hash_ngrams, overlapping, read_texts, save_ngrams
 from wikianchor.pipelines.pairs.options import PairChoices
 from wikianchor.pipelines.pairs.sentence_checks import CheckTask, hash_patterns, limit_sentences
-from wikianchor.pipelines.pairs.splits import Split
 from wikianchor.schemas import sentences as sentences_schema
 from wikianchor.schemas.pairs import SPLITS
 

@@ -15,6 +15,7 @@ from typing import Any
 from wikianchor.io.config_file import add_config, with_settings
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
+from wikianchor.io.option_groups import Device
 from wikianchor.io.options import at_least, option, program, read_options
 from wikianchor.trainer.choices import POOLERS, PRECISIONS
 from wikianchor.trainer.option_groups import Prompt
@@ -39,12 +40,11 @@ class SetOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelOptions:
+class ModelOptions(Device):
     """Which models are run, and how."""
 
     model: tuple[str, ...] = option((), repeat=True, help="a directory or a name on the Hub; repeatable")
     batch_size: int = option(128, help="texts encoded at once", check=at_least(1))
-    device: str = option("", help="device of the models", unset="cuda where there is one, else cpu")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,6 +52,8 @@ _KATAKANA = ((0x30A1, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9F))
 _SYLLABLES = ((0xAC00, 0xD7A3),)
 # Thai and Lao vowels that are written before their consonant.
 _VOWELS_BEFORE = ((0x0E40, 0x0E44), (0x0EC0, 0x0EC4))
+# In some wikis, such as the Ukrainian one, a quotation mark beside a link is part of the link.
+QUOTES = '«»„“”"「」『』'
 _APOSTROPHES = "\u0384\u2018\u2019\u02bc\u02bb\u2032\u0060\u00b4"
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
 # White space that is not a separator in Unicode.
@@ -246,6 +248,18 @@ def _begins(kinds: npt.NDArray[np.uint8]) -> Flags:
     continues |= (here == KATAKANA) & (before == KATAKANA)
     begins[1:] = ~continues
     return begins
+
+
+def without_quotes(name: str) -> str:
+    """Return a name without quotation marks at its edges; one with others within stays as it is.
+
+    >>> without_quotes("«Таймс»"), without_quotes("«А» і «Б»")
+    ('Таймс', '«А» і «Б»')
+    """
+    first, last = name[:1] in QUOTES, name[-1:] in QUOTES
+    if len(name) <= 2 or not (first or last) or sum(name.count(mark) for mark in QUOTES) != first + last:
+        return name
+    return name[first : len(name) - last]
 
 
 def fold(name: str, chinese: bool = False) -> str:

@@ -18,6 +18,13 @@ class Output:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Format:
+    """How rows are written."""
+
+    format: str = option(help="format of the files", choices=("parquet",))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Negatives:
     """How many negatives there are."""
 

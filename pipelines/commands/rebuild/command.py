@@ -28,6 +28,7 @@ from wikianchor.pipelines.entities.options import EntitiesOptions
 from wikianchor.pipelines.export.options import ExportOptions
 from wikianchor.pipelines.interlanguage.options import InterlanguageOptions
 from wikianchor.pipelines.japanese.corpus.options import CorpusOptions
+from wikianchor.pipelines.linking.options import LinkingOptions
 from wikianchor.pipelines.mentions.options import MentionsOptions
 from wikianchor.pipelines.mewsc16.options import Mewsc16Options
 from wikianchor.pipelines.mewsc16.topic_map import OF_RELEASED, load_topics
@@ -48,6 +49,7 @@ COMMANDS: Mapping[str, tuple[type, str, str]] = {
     "mentions": (MentionsOptions, "", ""),
     "documents": (DocumentsOptions, "", ""),
     "interlanguage": (InterlanguageOptions, "", ""),
+    "linking": (LinkingOptions, "", ""),
 }
 # A file as an option of a manifest names it.
 _FILE = re.compile(r"(?P<name>.+) (?P<sha1>[0-9a-f]{40})")
@@ -70,6 +72,11 @@ def run(config: RebuildOptions, beam_args: Sequence[str]) -> None:
             raise InputError(
                 f"{config.directory}/{MANIFEST}: an older version wrote it, without what {min(lacking)} was made of"
             )
+    outputs = [output_of(stage, config.output) for stage in stages]
+    if twice := next((output for output in outputs if outputs.count(output) > 1), ""):
+        raise InputError(
+            f"{config.directory}: made of several dumps of a wiki, so {twice} would be two datasets: build by hand"
+        )
     files = {os.path.basename(path): path for path in list_files(config.dumps)}
     commands = [command_of(stage, files, config.output) for stage in stages]
     for command in commands:

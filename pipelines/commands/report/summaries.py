@@ -209,6 +209,22 @@ def _mentions(dataset: Dataset) -> Iterator[str | Counts]:
             yield _by_region(f"Links of {wiki} that give a name", f"{wiki}: links that give a name", regions)
 
 
+def _linking(dataset: Dataset) -> Iterator[str | Counts]:
+    yield f"{dataset.rows('items'):,} items and {dataset.rows('names'):,} names, as {dataset.options['format']}"
+    for wiki, links in dataset.ledger["links"].items():
+        yield ledger(f"Links of {wiki}", wiki + ": {kept:,} mentions of {seen:,} links; else", "linking", links)
+        counts, rows = dataset.ledger["candidates"].get(wiki, {}), max(1, links["kept"])
+        shares = (
+            f"{counts.get(f'{prefix}first', 0) / rows:.1%} of its mentions have their item as the first candidate, "
+            f"{counts.get(f'{prefix}among_30', 0) / rows:.1%} among 30{note}"
+            for prefix, note in (("", ""), ("held_out_", ", if the link itself is not counted"))
+        )
+        yield from (f"{wiki}: {line}" for line in shares)
+    held_out = {name: dataset.rows(split_config("linking", name)) for name in SPLITS[1:]}
+    if any(held_out.values()):
+        yield "held out: " + ", ".join(f"{rows:,} mentions of {name}" for name, rows in held_out.items())
+
+
 def _by_wiki(dataset: Dataset, kind: str) -> Iterator[str]:
     for wiki, counts in dataset.ledger[kind].items():
         yield f"{wiki}: {listed(dataset.name, counts)}"
@@ -224,6 +240,7 @@ _BLOCKS: Mapping[str, Callable[[Dataset], Iterator[str | Counts] | Iterator[str]
     "mewsc16": _mewsc16,
     "mentions": _mentions,
     "documents": partial(_by_wiki, kind="links"),
+    "linking": _linking,
     "interlanguage": partial(_by_wiki, kind="rows"),
     "templates": partial(_by_wiki, kind="templates"),
 }

@@ -8,7 +8,7 @@ from wikianchor.pipelines.commands.verify.rows import Tally
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.sentences.graph import IN_FRAGMENTS
 from wikianchor.pipelines.wikimedia.choices import PARSERS
-from wikianchor.schemas.choices import ASIDES, FRAGMENT_REGIONS
+from wikianchor.schemas.choices import ASIDES, FRAGMENT_REGIONS, LINKING_FORMATS
 
 # Kinds of counts of which the ledger of each page has its share.
 OF_PAGES = ("sentences", "fragments", "links", "source", "text")
@@ -92,6 +92,13 @@ def _documents(dataset: Dataset, tally: Tally) -> Iterator[str]:
         yield from _agree((f"{wiki}: links", buckets.get("seen", 0), tally["documents", wiki]))
 
 
+def _linking(dataset: Dataset, tally: Tally) -> Iterator[str]:
+    for wiki, buckets in dataset.ledger.get("links", {}).items():
+        yield from _adds_up(wiki, buckets)
+        if dataset.options["format"] == LINKING_FORMATS[0]:
+            yield from _agree((f"{wiki}: links kept", buckets.get("kept", 0), tally["mentions", wiki]))
+
+
 def _entities(dataset: Dataset, tally: Tally) -> Iterator[str]:
     links = dataset.ledger.get("sitelinks", {})
     return _agree(
@@ -122,6 +129,7 @@ _CHECKS = {
     "pairs": _pairs,
     "mentions": _mentions,
     "documents": _documents,
+    "linking": _linking,
     "entities": _entities,
     "mewsc16": _mewsc16,
     "export": _export,

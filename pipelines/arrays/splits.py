@@ -1,7 +1,7 @@
 """Assign items and pages to the splits train, dev and test by keyed hash (`--split`).
 
-Each Wikidata item is in one split, as an entity and as the item of a page, in every wiki. A row is kept if its page and
-its entity are in the same split. A page without an item is assigned by its wiki and page id.
+Each Wikidata item is in one split, as an entity and as the item of a page, in every wiki. A row of `pairs` is kept if
+its page and its entity are in the same split. A page without an item is assigned by its wiki and page id.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wikianchor.pipelines.arrays.hashing import Hashes, mix
-from wikianchor.pipelines.titles.title_index import Ints
 from wikianchor.schemas.pairs import SPLITS
 
+Ints = npt.NDArray[np.int64]
 SplitNumbers = npt.NDArray[np.int8]
 # Make the hashes of items and of pages independent of each other, and of the other uses of the seed.
 _ITEM, _PAGE = 101, 102

@@ -1,0 +1,1 @@
+"""The dataset `linking`: mentions of items with their contexts and candidates, and the knowledge base."""
