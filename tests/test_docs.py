@@ -29,6 +29,7 @@ from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
 from wikianchor.trainer.config import CONFIGS
 from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions
 from wikianchor.trainer.evaluate.options import parser as evaluate_parser
+from wikianchor.trainer.linking.options import LinkOptions
 from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.mboe.detect import DetectOptions
 from wikianchor.trainer.onnx.options import OnnxOptions
@@ -41,6 +42,7 @@ NEEDS = ("network", "gpu", "dumps", "model", "account", "packages")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS = 600
 SMALL = {"vectors": EntityVectorsOptions, "detect": DetectOptions, "score": ScoreOptions, "onnx": OnnxOptions}
+SMALL |= {"link": LinkOptions}
 
 
 def blocks(page: Path, *kinds: str) -> list[tuple[str, str, str]]:

@@ -27,6 +27,7 @@ from wikianchor.pipelines.engine.flags import EngineFlags  # noqa: E402
 from wikianchor.trainer.config import CONFIGS  # noqa: E402
 from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions  # noqa: E402
 from wikianchor.trainer.evaluate.options import EvaluateOptions  # noqa: E402
+from wikianchor.trainer.linking.options import LinkOptions  # noqa: E402
 from wikianchor.trainer.mboe.config import MboeConfig  # noqa: E402
 from wikianchor.trainer.mboe.detect import DetectOptions  # noqa: E402
 from wikianchor.trainer.onnx.options import OnnxOptions  # noqa: E402
@@ -52,6 +53,7 @@ BESIDE_TRAINING: tuple[tuple[str, str, type, str], ...] = (
     ("Vectors of entities", "vectors --flag=value ...`", EntityVectorsOptions, ""),
     ("Graph for ONNX Runtime", "onnx --flag=value ...`", OnnxOptions, ""),
     ("Scores of an export", "score --flag=value ...`", ScoreOptions, ""),
+    ("Scores of entity linking", "link --flag=value ...`", LinkOptions, ""),
     ("Entities in documents", "detect --flag=value ... < documents.jsonl`", DetectOptions, ""),
 )
 

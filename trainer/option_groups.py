@@ -136,3 +136,28 @@ class Machine(Device):
         choices=("bf16", "fp32"),
         unset="bf16 on GPUs that have it, else fp32",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seeds:
+    """How often something is trained."""
+
+    seeds: tuple[int, ...] = option((42,), help="seeds with commas, one training for each")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationData:
+    """What is scored."""
+
+    data: str = option(
+        "", metavar="DIR", help="directory with evaluation sets somewhere under it; of mteb a dataset `mewsc16`"
+    )
+    languages: tuple[str, ...] = option((), help="languages to score, with commas", unset="all")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(Device):
+    """Which models are run, and how."""
+
+    model: tuple[str, ...] = option((), repeat=True, help="a directory or a name on the Hub; repeatable")
+    batch_size: int = option(128, help="texts encoded at once", check=at_least(1))

@@ -25,6 +25,7 @@ _PROGRAMS = {
     "vectors": ("trainer", "trainer.entity_vectors.options", "TRAIN", "trainer.entity_vectors.initial_vectors"),
     "onnx": ("onnx", "trainer.onnx.options", "ONNX", "trainer.onnx.graph"),
     "score": ("score", "trainer.score.options", "TRAIN", "score.command"),
+    "link": ("link", "trainer.linking.options", "DATA", "trainer.linking.command"),
     "detect": ("trainer", "trainer.mboe.detect", "DATA", "trainer.mboe.detect"),
 }
 

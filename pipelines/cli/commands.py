@@ -221,6 +221,7 @@ TRAINER = {
     "score": "an export -> its cosines by a model; rows that agree with it, mined negatives (needs the extra train)",
     "vectors": "vectors of entities from files of wikipedia2vec and others, or from labels (needs the extra train)",
     "onnx": "a model -> a graph for ONNX Runtime with the same vectors (needs the extra onnx)",
+    "link": "mentions of public sets + a dataset linking -> the items by prior and by models, scored",
     "detect": "documents -> the entities that they may speak of, by a dataset of mentions",
     "mteb": "MewsC-16 -> its statistics and the scores of models by mteb (needs the extra mteb)",
 }

@@ -41,6 +41,7 @@ MODULES = {
     "entities": "wikianchor.trainer.entity_vectors.initial_vectors",
     "papers": "wikianchor.trainer.papers.command",
     "detect": "wikianchor.trainer.mboe.detect",
+    "link": "wikianchor.trainer.linking.command",
     "score": "wikianchor.score.command",
     "onnx": "wikianchor.trainer.onnx.graph",
 }
@@ -480,6 +481,14 @@ score --data=corpus --output=new
   2 the following arguments are required: --model: see --help
 score --data=corpus --model=models/toy/model --output=new --rows_kept=2
   2 --rows_kept=2.0: must be between 0 and 1
+link --linking=nowhere
+  1 nowhere/manifest.json: not there, so this is no finished dataset: wikianchor linking makes one
+link --linking=corpus
+  1 corpus: a dataset of corpus: the trainer reads linking here
+link --data=sts.tsv
+  2 the following arguments are required: --linking: see --help
+link --linking=corpus --sample=-1
+  2 --sample=-1: must not be negative
 detect --mention=out/mentions
   2 unknown flag --mention=out/mentions: did you mean --mentions?
 detect --language=en

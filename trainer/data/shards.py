@@ -28,6 +28,7 @@ _COMMANDS = {
     "entities": "wikianchor entities",
     "mentions": "wikianchor mentions",
     "interlanguage": "wikianchor interlanguage",
+    "linking": "wikianchor linking",
 }
 
 

@@ -15,36 +15,23 @@ from typing import Any
 from wikianchor.io.config_file import add_config, with_settings
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
-from wikianchor.io.option_groups import Device
 from wikianchor.io.options import at_least, option, program, read_options
 from wikianchor.trainer.choices import POOLERS, PRECISIONS
-from wikianchor.trainer.option_groups import Prompt
+from wikianchor.trainer.option_groups import EvaluationData, ModelOptions, Prompt
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetOptions:
+class SetOptions(EvaluationData):
     """Which sets are scored, and where the results are written."""
 
     output: str = option("", metavar="DIR", help="directory of the results")
-    data: str = option(
-        "", metavar="DIR", help="directory with evaluation sets somewhere under it; of mteb a dataset `mewsc16`"
-    )
     tasks: tuple[str, ...] = option(("all",), help="tasks or groups of them, with commas")
-    languages: tuple[str, ...] = option((), help="languages to score, with commas", unset="all")
 
     def need(self, *names: str) -> None:
         """Raise UsageError for an option that has to be given and is not."""
         for name in names:
             if not getattr(self, name):
                 raise UsageError(f"--{name} is missing: see --help")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelOptions(Device):
-    """Which models are run, and how."""
-
-    model: tuple[str, ...] = option((), repeat=True, help="a directory or a name on the Hub; repeatable")
-    batch_size: int = option(128, help="texts encoded at once", check=at_least(1))
 
 
 @dataclass(frozen=True, kw_only=True)

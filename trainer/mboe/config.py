@@ -16,6 +16,7 @@ from wikianchor.trainer.option_groups import (
     EntityVectors,
     Machine,
     Run,
+    Seeds,
     Titles,
     Updates,
 )
@@ -105,7 +106,7 @@ class Classifier:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class Report(Seeds):
     """What is reported."""
 
     TITLE: ClassVar[str] = "the report"
@@ -114,7 +115,6 @@ class Report:
         0.5, help="a multi-label document gets the labels of at least this probability", check=between(0, 1)
     )
     compare: str = option("", metavar="DIR", help="output of another run: the paired t-test against it, seed by seed")
-    seeds: tuple[int, ...] = option((42,), help="seeds with commas, one training for each; the thesis has ten")
     explain: int = option(
         3, help="documents of each language in the report of what the attention chose", check=at_least(0)
     )

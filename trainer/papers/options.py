@@ -18,6 +18,7 @@ from typing import Any
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import add_options, option, program, read_options
 from wikianchor.trainer.config import CONFIGS
+from wikianchor.trainer.option_groups import Seeds
 from wikianchor.trainer.papers.rows import COMPARISONS, TABLES
 
 VARIANTS = ("paper", "released")
@@ -41,11 +42,11 @@ others. Every option of `wikianchor train ease` may be given, and holds for all 
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeedOptions:
+class SeedOptions(Seeds):
     """Options of everything that is trained with several seeds and scored."""
 
     evaluation: str = option(metavar="DIR", help="directory with evaluation sets somewhere under it")
-    seeds: tuple[int, ...] = option((42, 43, 44), help="seeds with commas, one training for each")
+    seeds: tuple[int, ...] = (42, 43, 44)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wikianchor.io.options import program, read_options
-from wikianchor.trainer.evaluate.options import ModelOptions, SetOptions
+from wikianchor.trainer.evaluate.options import SetOptions
+from wikianchor.trainer.option_groups import ModelOptions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,79 @@
+"""What `wikianchor linking` makes of whole wikis.
+
+    WIKIANCHOR_DATA=data python benchmarks/entity_linking.py
+
+Items are those of `wikianchor items`: each article has one. For each dump:
+
+- recall: mentions, among the links of `documents` to pages that the wiki has, by its `titles`. Target: 99.9 %.
+- candidates: for how many mentions the item is the most frequent of its name, and among the 30 most frequent; "held
+  out" is without the count of the mention itself, as for a text that is not of the wiki.
+- user CPU of `linking`, and whether a second run gives the same bytes.
+"""
+
+import json
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+from lib.measure import digest, job, report, run, run_parts, table, wikianchor
+from lib.slices import data
+
+from wikianchor.pipelines.dataset.reader import dataset_at
+
+PER_CENT = "first", "among_30", "held_out_first", "held_out_among_30"
+
+
+def measure(arguments: Namespace) -> None:
+    """Print a row for each dump."""
+    lines = [_line(data() / name, arguments.work / "linking") for name in arguments.dumps]
+    head = ["dump", "links", "to pages of the wiki", "mentions", "recall, %", "first, %", "in 30, %"]
+    head += ["held out: first, %", "held out: in 30, %", "CPU s", "same bytes"]
+    report("linking", table(head, lines))
+
+
+def _line(dump: Path, work: Path) -> list[Any]:
+    wiki, out = dump.name.partition("-")[0], work / dump.name.partition(".")[0]
+    rows, entities = out / "sentences" / wiki, out / "entities"
+    items = out / "wikidata.json.gz"
+    out.mkdir(parents=True, exist_ok=True)
+    run(wikianchor("items", f"--dumps={dump}", f"--output={items}"))
+    job("entities", entities, f"--wikidata={items}", f"--wikis={wiki}")
+    job("sentences", rows, f"--dumps={dump}", "--documents")
+    inputs = (f"--sentences={rows}", f"--entities={entities}")
+    for name in ("documents", "mentions"):
+        job(name, out / name, *inputs)
+    flags = (f"--documents={out / 'documents'}", f"--mentions={out / 'mentions'}", f"--entities={entities}")
+    times = [job("linking", out / name, *flags, "--split=0.1,0.1") for name in ("one", "two")]
+    same = digest(out / "one") == digest(out / "two")
+    ledger = json.loads((out / "one/manifest.json").read_text())["ledger"]
+    links, counts = ledger["links"][wiki], ledger["candidates"][wiki]
+    known = links_to_pages(rows, out / "documents", wiki)
+    shares = [100 * counts.get(name, 0) / links["kept"] for name in PER_CENT]
+    recall = 100 * links["kept"] / known
+    return [dump.name.partition("-pages")[0], links["seen"], known, links["kept"], recall, *shares, min(times), same]
+
+
+def links_to_pages(sentences: Path, documents: Path, wiki: str) -> int:
+    """Return the number of links to titles that a wiki has, whatever items say; a redirect leads to what it names."""
+    titles: dict[str, tuple[str | None, str | None]] = {}
+    for batch in dataset_at(str(sentences)).batches("titles", ["title", "redirect", "redirect_fragment"]):
+        titles |= {row["title"]: (row["redirect"], row["redirect_fragment"]) for row in batch.to_pylist()}
+
+    def leads_to_page(title: str, steps: int = 0) -> bool:
+        target, fragment = titles.get(title, ("", ""))
+        # A redirect to a section of a page leads to no page as a whole.
+        return target is None or bool(target and not fragment and steps < 10 and leads_to_page(target, steps + 1))
+
+    number = 0
+    for batch in dataset_at(str(documents)).batches("documents", ["links"]):
+        links = batch["links"].flatten()
+        of_wiki = links.filter(pc.equal(links.field("wiki"), wiki))
+        number += sum(map(leads_to_page, of_wiki.field("target").to_pylist()))
+    return number
+
+
+if __name__ == "__main__":
+    dumps = ["states/kwwiki-20220701-pages-articles.xml.bz2", "states/dsbwiki-20220701-pages-articles.xml.bz2"]
+    dumps += ["with-templates/gagwiki-20220703.xml.bz2", "with-templates/papwiki-20220702.xml.bz2"]
+    run_parts(__doc__, {"linking": measure}, {"--dumps": (dumps, "below WIKIANCHOR_DATA")})
