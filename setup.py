@@ -81,6 +81,7 @@ setup(
     include_package_data=False,
     package_data={
         "wikianchor": ["py.typed", "beam.yaml", "signatures.pyi"],
+        "wikianchor.schemas": ["*.json"],
         "wikianchor.trainer": ["*.toml", "papers/*.toml", "evaluate/tasks/*.toml"],
         "wikianchor.pipelines": [
             "*/data/*.json",

@@ -25,6 +25,8 @@ from wikianchor.pipelines.wikimedia.core import installed_core
 # Two workers of pytest with two threads each wait for one another most of the time on two cores, where the models here
 # are so small that one thread is quicker anyway. Read when torch is loaded, and by every process that a test starts.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Lines of output are not broken, but where a test says how wide they are.
+os.environ["COLUMNS"] = "400"
 # numba would set OpenMP's threads back to the number of cores, and compiles for longer than these tests run.
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
@@ -125,10 +127,15 @@ def demo_build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     `printed` beside it."""
 
     def build(directory: Path) -> None:
-        flags = [f"--dumps={DEMO}", f"--output={directory}/out/demo", "--min_links=2", "--workers=1"]
+        flags = ["--dumps=demo/dumps", "--output=out/demo", "--min_links=2", "--workers=1"]
         (directory / "out").mkdir()
-        with (directory / "out" / "printed").open("w") as printed, redirect_stdout(printed):
-            assert main(["build", *flags]) == 0
+        (directory / "demo").symlink_to(DEMO.parent)
+        with pytest.MonkeyPatch.context() as patched:
+            # As the tutorial shows it.
+            patched.chdir(directory)
+            patched.setenv("COLUMNS", "80")
+            with (directory / "out" / "printed").open("w") as printed, redirect_stdout(printed):
+                assert main(["build", *flags]) == 0
 
     return made_once(tmp_path_factory, "demo_build", build) / "out" / "demo"
 

@@ -85,7 +85,7 @@ def commands() -> str:
         f"([engines](../how-to/engines.md)):\n\n{table(declared(EngineFlags))}"
     )
     for name, command in COMMANDS.items():
-        options = list(declared(command.options))
+        options = command.declared
         text += f"\n## {name}\n\n{_escaped(command.summary)}\n\n    {command.example}\n\n{table(options)}"
         text += config_row(name) + presets(options)
     return text

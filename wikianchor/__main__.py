@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 # Commands of the trainer: the beginning of their errors, the module whose `parse` reads a command line, the packages
-# that the command needs, a name in `wikianchor.trainer.command`, and the module whose `main` runs it.
+# that the command needs, a name in `wikianchor.trainer.command` or "", and the module whose `main` runs it.
 _PROGRAMS = {
     "train": ("trainer", "trainer.options", "TRAIN", "trainer.task"),
     "evaluate": ("evaluate", "trainer.evaluate.options", "EVAL", "trainer.evaluate.command"),
@@ -27,6 +27,7 @@ _PROGRAMS = {
     "score": ("score", "trainer.score.options", "TRAIN", "score.command"),
     "link": ("link", "trainer.linking.options", "DATA", "trainer.linking.command"),
     "detect": ("trainer", "trainer.mboe.detect", "DATA", "trainer.mboe.detect"),
+    "completion": ("wikianchor", "completion", "", "completion"),
 }
 
 
@@ -53,7 +54,8 @@ def run_program(name: str, *arguments: str) -> int:
 
     title, options, packages, code = _PROGRAMS[name]
     command.check_flags(title, importlib.import_module(f"wikianchor.{options}").parse, arguments)
-    command.need(getattr(command, packages))
+    if packages:
+        command.need(getattr(command, packages))
     module = importlib.import_module(f"wikianchor.{code}")
     if signal.getsignal(signal.SIGINT) is _end_at_once:
         # The command has no handler of its own.

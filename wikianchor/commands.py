@@ -69,7 +69,9 @@ def run_command(name: str, *, workers: int | None = None, beam: Sequence[str] = 
     printed = io.StringIO()
     try:
         with redirect_stdout(printed), without_beams_log():
-            command.code.run(config, [*([] if workers is None else [f"--workers={workers}"]), *beam])
+            results = command.code.run(config, [*([] if workers is None else [f"--workers={workers}"]), *beam])
+            if name in PRINTING:
+                results.say()
     except InputError as error:
         raise (InputError(f"{printed.getvalue()}{error}") if name in PRINTING else error) from error
     if name in PRINTING:

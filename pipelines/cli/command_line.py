@@ -6,17 +6,21 @@ Status 0: the dataset is complete. 1: an input is broken or an output cannot be 
 
 from __future__ import annotations
 
+import json
+import logging
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from wikianchor.io import buckets
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.flags import did_you_mean
+from wikianchor.io.option_groups import Details, Printing
 from wikianchor.io.options import read_options
-from wikianchor.io.output import clean_output, fail
+from wikianchor.io.output import clean_output, fail, printable_json
 from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
 from wikianchor.pipelines.dataset.temporary import remove_beams_temporary_files
 from wikianchor.pipelines.engine import interrupt
@@ -26,6 +30,7 @@ from wikianchor.pipelines.engine.machine import raise_gc_threshold
 from wikianchor.pipelines.engine.runner import abandoned, beam_options
 
 if TYPE_CHECKING:
+    from wikianchor.pipelines.commands.report.made import Made
     from wikianchor.pipelines.dataset.reader import Dataset
 
 
@@ -102,27 +107,55 @@ def _run(arguments: Sequence[str]) -> int:
         # Also for a stage that is up to date, which does not reach Beam.
         beam_options(beam_args, parser.flags())
     config: Any = read_options(COMMANDS[name].options, known)
+    printing = read_options(Details, known)
     start = time.monotonic()
     import_arrow()
-    manifest = COMMANDS[name].code.run(config, beam_args)
-    if COMMANDS[name].makes_dataset:
-        _sum_up(manifest, config, start)
+    try:
+        with quiet_output(printing):
+            results = COMMANDS[name].code.run(config, beam_args)
+        if COMMANDS[name].makes_dataset:
+            results = _made(results, config, start)
+        if results is not None and printing.json:
+            _print_json(name, start, results.record())
+        elif results is not None and not printing.quiet:
+            results.say(printing.details)
+    except (UsageError, InputError) as error:
+        if printing.json:
+            record = getattr(error, "results", None)
+            _print_json(name, start, {**(record.record() if record else {}), "error": str(error)})
+        raise
     return 0
 
 
-def _sum_up(manifest: Mapping[str, Any] | None, config: Any, start: float) -> None:
-    """Print what a stage made; nothing for a job that runs elsewhere, or a comparison."""
-    if not manifest or not manifest["configs"]:
-        return
-    from wikianchor.pipelines.commands.report.text import print_report
-    from wikianchor.pipelines.dataset import summary
-    from wikianchor.pipelines.dataset.reader import Dataset
+@contextmanager
+def quiet_output(printing: Printing) -> Iterator[None]:
+    """Print nothing where --json or --quiet asks for that, and with --quiet no progress either."""
+    with ExitStack() as stack:
+        if printing.json or printing.quiet:
+            stack.enter_context(redirect_stdout(stack.enter_context(open(os.devnull, "w", encoding="utf-8"))))
+        if printing.quiet:
+            logging.getLogger("wikianchor").setLevel(logging.ERROR)
+        yield
 
-    dataset = Dataset(config.output.rstrip("/"), dict(manifest))
-    # `wikianchor report` reads all pairs; the end of a stage does not wait for that.
-    print_report([dataset], coverage=False)
-    print(f"\n{summary.made(dataset)}\n{summary.spent(start, _engine(dataset, config))}")
-    print("\n".join(summary.next_lines(summary.after(dataset, config))))
+
+def _print_json(name: str, start: float, record: Mapping[str, Any]) -> None:
+    from wikianchor.io.version import program_version
+
+    head = {"command": name, "wikianchor": program_version(), "seconds": round(time.monotonic() - start, 3)}
+    print(printable_json(json.dumps({**head, **record}, indent=2, ensure_ascii=False)))
+
+
+def _made(manifest: Mapping[str, Any] | None, config: Any, start: float) -> Made:
+    """Return what a stage made; nothing of a job that runs elsewhere, or a comparison."""
+    from wikianchor.pipelines.commands.report.made import Made
+    from wikianchor.pipelines.dataset.reader import Dataset
+    from wikianchor.pipelines.dataset.summary import after
+
+    directory = config.output.rstrip("/")
+    if not manifest or not manifest["configs"]:
+        return Made([], directory, start)
+    dataset = Dataset(directory, dict(manifest))
+    return Made([dataset], directory, start, _engine(dataset, config), [after(dataset, config)])
 
 
 def _engine(dataset: Dataset, config: Any) -> str:

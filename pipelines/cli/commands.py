@@ -9,7 +9,8 @@ from types import ModuleType
 
 from wikianchor.io.config_file import add_config
 from wikianchor.io.flags import FlagParser
-from wikianchor.io.options import add_options
+from wikianchor.io.option_groups import Details, Printing
+from wikianchor.io.options import Option, add_options, declared
 from wikianchor.pipelines.engine.flags import engine_help
 
 
@@ -25,6 +26,7 @@ class Command:
         example: a command line.
         is_pipeline: whether it runs Beam, so that flags may go to Beam.
         makes_dataset: whether it makes a dataset.
+        printing: the options of what it prints, None where it has none.
     """
 
     package: str
@@ -33,11 +35,17 @@ class Command:
     example: str
     is_pipeline: bool = False
     makes_dataset: bool = False
+    printing: type[Printing] | None = None
 
     @property
     def options(self) -> type:
         """The dataclass that declares the options."""
         return getattr(self._module("options"), self.options_class)
+
+    @property
+    def declared(self) -> list[Option]:
+        """Its options, with those of what it prints."""
+        return [option for cls in (self.options, self.printing) if cls for option in declared(cls)]
 
     @property
     def description(self) -> str:
@@ -61,7 +69,7 @@ class Command:
 
 def dataset(package: str, options_class: str, summary: str, example: str) -> Command:
     """Return a command that makes a dataset with Beam."""
-    return Command(package, options_class, summary, example, is_pipeline=True, makes_dataset=True)
+    return Command(package, options_class, summary, example, is_pipeline=True, makes_dataset=True, printing=Details)
 
 
 COMMANDS = {
@@ -70,6 +78,7 @@ COMMANDS = {
         "DemoOptions",
         "a sample of three wikis -> training pairs, without a network",
         "wikianchor demo --data=demo --output=out/demo",
+        printing=Details,
     ),
     "download": Command(
         "commands.download",
@@ -83,6 +92,7 @@ COMMANDS = {
         "dumps -> training pairs: runs sentences, entities and pairs, and skips finished stages",
         "wikianchor build --dumps=dumps/ --wikis=enwiki,jawiki --output=out/",
         is_pipeline=True,
+        printing=Details,
     ),
     "sentences": dataset(
         "sentences",
@@ -174,6 +184,7 @@ COMMANDS = {
         "VerifyOptions",
         "check a dataset against its manifest and the dumps",
         "wikianchor verify out/ --against=dumps/ --rows=1000",
+        printing=Printing,
     ),
     "publish": Command(
         "commands.publish",
@@ -199,6 +210,7 @@ COMMANDS = {
         "ReportOptions",
         "a summary of a dataset, on the terminal or as an HTML page",
         "wikianchor report out/ --html=report.html",
+        printing=Printing,
     ),
     "items": Command(
         "commands.items",
@@ -211,9 +223,10 @@ COMMANDS = {
         "DoctorOptions",
         "the state of this installation: engine, extras, cards, disk, stores",
         "wikianchor doctor",
+        printing=Printing,
     ),
 }
-# Commands of the trainer, named here for --help and suggestions; `wikianchor.__main__` runs them.
+# Commands of the trainer and `completion`, named here for --help and suggestions; `wikianchor.__main__` runs them.
 TRAINER = {
     "train": "a dataset -> a model: EASE, SimCSE, SDJC, T5, M-BoE (needs the extra train)",
     "evaluate": "models -> their scores: STS, clustering, retrieval and more (needs the extras train and eval)",
@@ -224,6 +237,7 @@ TRAINER = {
     "link": "mentions of public sets + a dataset linking -> the items by prior and by models, scored",
     "detect": "documents -> the entities that they may speak of, by a dataset of mentions",
     "mteb": "MewsC-16 -> its statistics and the scores of models by mteb (needs the extra mteb)",
+    "completion": "a script that completes commands and options in bash or zsh",
 }
 
 
@@ -238,4 +252,6 @@ def command_parser(name: str) -> FlagParser:
         passes_on=command.is_pipeline,
     )
     add_options(parser, command.options)
+    if command.printing:
+        add_options(parser, command.printing)
     return add_config(parser, name)

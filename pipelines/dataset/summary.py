@@ -14,6 +14,7 @@ from os.path import basename, dirname
 from shutil import which
 from typing import Any
 
+from wikianchor.io.output import columns, width
 from wikianchor.io.storage import matching
 from wikianchor.io.units import size
 from wikianchor.pipelines.dataset.reader import Dataset
@@ -58,16 +59,32 @@ def spent(start: float, engine: str = "") -> str:
     return f"{time.monotonic() - start:.1f} seconds, {peak:.0f} MB peak memory{used}"
 
 
-def next_lines(*commands: Sequence[str]) -> list[str]:
+def next_lines(*commands: Sequence[str], label: str = "next:") -> list[str]:
     """Return lines with the commands that may come next, each as it must be typed here: where no `wikianchor` is on the
-    path of the shell, by the path of this program.
+    path of the shell, by the path of this program. A command that takes more columns than there are goes on below.
 
     >>> next_lines(["cat", "my out"])
     ["next: cat 'my out'"]
     """
-    program = sys.argv[0] if basename(sys.argv[0]) == "wikianchor" and not which("wikianchor") else "wikianchor"
-    typed = [[program if word == "wikianchor" else word for word in words[:1]] + [*words[1:]] for words in commands]
-    return [f"{'next:' if not index else '  or:'} {shlex.join(words)}" for index, words in enumerate(typed)]
+    lines, limit = list[str](), columns()
+    for index, words in enumerate(commands):
+        line = f"{'  or:' if index else label} {program() if words[0] == 'wikianchor' else words[0]}"
+        for word in map(shlex.quote, words[1:]):
+            if width(f"{line} {word} \\") > limit:
+                lines.append(f"{line} \\")
+                line = " " * len(label)
+            line = f"{line} {word}"
+        lines.append(line)
+    return lines
+
+
+def program() -> str:
+    """Return how this program is called where no `wikianchor` is on the path of the shell."""
+    if which("wikianchor"):
+        return "wikianchor"
+    if sys.argv[0].endswith("wikianchor/__main__.py"):
+        return f"{sys.executable} -m wikianchor"
+    return sys.argv[0] if basename(sys.argv[0]) == "wikianchor" else "wikianchor"
 
 
 def after(dataset: Dataset, config: Any) -> list[str]:

@@ -33,11 +33,13 @@ RATE_SECONDS = 30.0
 # The remaining time is shown from this share on.
 MIN_SHARE = 0.01
 _active: list[Progress] = []
+log = logging.getLogger("wikianchor")
 
 
 class _TaskProgress:
     def __init__(self, total: int, done: int, now: float) -> None:
         self.total, self.done, self.note, self.logged = total, done, "", now
+        self.began, self.begun_with = now, done
         self._points = [(now, done)]
 
     def rate(self, now: float) -> float:
@@ -74,13 +76,15 @@ class Progress:
         self._tasks: dict[str, _TaskProgress] = {}
         self._lock = threading.RLock()
         self._drawn, self._lines = 0.0, 0
-        self._terminal = self._stream.isatty()
+        self._terminal = self._stream.isatty() and log.isEnabledFor(logging.WARNING)
 
     def __enter__(self) -> Progress:
         _active.append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
+        for name in list(self._tasks) if error[0] is None else ():
+            self.end(name)
         self.wipe()
         _active.remove(self)
 
@@ -101,13 +105,17 @@ class Progress:
                     self._draw(now)
             elif now - task.logged >= LOG_SECONDS:
                 task.logged = now
-                logging.getLogger("wikianchor").info("%s", " ".join(f"{task.line(name, now)} {task.note}".split()))
+                log.info("%s", " ".join(f"{task.line(name, now)} {task.note}".split()))
 
     def end(self, name: str) -> None:
-        """End a task."""
+        """End a task, and log it if it took long."""
         with self._lock:
-            self._tasks.pop(name, None)
+            task = self._tasks.pop(name, None)
             self.wipe()
+            if task and (seconds := self._clock() - task.began) >= LOG_SECONDS:
+                done = task.done - task.begun_with
+                about = f"{size(done)} in {duration(seconds)}, {size(done / seconds)}/s"
+                log.info("%s", f"{name}: done, {about}{task.note and ': ' + task.note}")
 
     def _draw(self, now: float) -> None:
         width = shutil.get_terminal_size().columns - 1

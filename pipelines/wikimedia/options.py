@@ -11,7 +11,7 @@ from wikianchor.io.errors import UsageError
 from wikianchor.io.options import among, option, without_slash
 from wikianchor.pipelines.wikimedia.choices import ENGINES, LUA, ON, PARSERS, SPLITTERS, TEMPLATES
 from wikianchor.pipelines.wikimedia.dump_names import dump_files
-from wikianchor.pipelines.wikimedia.wiki_lists import only_wiki, wikis_named
+from wikianchor.pipelines.wikimedia.wiki_lists import only_wiki, unknown_language, wikis_named
 from wikianchor.schemas.choices import TEXTS
 
 
@@ -187,6 +187,7 @@ class EntityTexts:
         metavar="LANGUAGES",
         help="languages of the labels to keep, with commas; the first that exists is shown",
         unset="en, then those of the wikis",
+        check=unknown_language,
     )
     texts: tuple[str, ...] = option(
         TEXTS[:1],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from wikianchor.io.errors import UsageError
@@ -10,6 +11,7 @@ from wikianchor.io.hub import RENAMED
 from wikianchor.io.options import split_list
 from wikianchor.pipelines.wikimedia.languages import is_language_edition, language_table, split_wiki
 
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8})*")
 # Codes of wikis by the code of their language, where the two differ.
 _WIKI_CODES = {language: code for code, language in RENAMED.items() if code != "simple"}
 
@@ -42,9 +44,29 @@ def wikis_named(value: str, flag: str = "wikis", project: str = "") -> tuple[str
     """Return the database names of the wikis in a comma-separated list, each once, in order.
 
     Raises:
-        UsageError: one of them does not exist.
+        UsageError: one of them does not exist, or none is given, as by an unset variable.
     """
-    return tuple(dict.fromkeys(wiki_named(name, flag, project) for name in split_list(value)))
+    if not (names := split_list(value)):
+        raise UsageError(f"--{flag}= names no wiki: write it like en,ja")
+    return tuple(dict.fromkeys(wiki_named(name, flag, project) for name in names))
+
+
+def unknown_language(codes: Iterable[str]) -> str:
+    """Return what is wrong with codes of languages, "" if nothing is.
+
+    A code is known if a wiki or MediaWiki has it, or its first part, as "sr-latn"; and if it has three letters, since
+    Wikidata has texts in languages without a wiki.
+
+    >>> unknown_language(["en", "mul", "sr-latn", "rhg"]), unknown_language(["xx-notalang"])
+    ('', 'xx-notalang is no language: write its code, such as uk or sr-latn')
+    """
+    table = language_table()
+    known = {*table["interlanguage"], *table["languages"]}
+    for code in codes:
+        first = code.partition("-")[0]
+        if code not in known and not (_LANGUAGE.fullmatch(code) and (first in known or len(first) == 3)):
+            return f"{code} is no language{did_you_mean(code, known) or ': write its code, such as uk or sr-latn'}"
+    return ""
 
 
 def wikis_given(wikis: str | Iterable[str]) -> tuple[str, ...]:

@@ -22,8 +22,9 @@ Requires-Dist: cake<3; python_version >= "3.10" and extra == 'all'
 def test_each_part_of_the_installation_has_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    for beginning in ("wikianchor ", "Python ", "engine: ", "graphics cards: ", "disk, here: ", "disk, cache: "):
+    for beginning in ("wikianchor ", "Python ", "engine: ", "graphics cards: "):
         assert sum(line.startswith(beginning) for line in lines) == 1
+    assert sum(line.startswith("disk: ") for line in lines) == 2
     assert "extra mwparserfromhell: installed" in lines
     assert not any(line.startswith("extra dev") for line in lines)
     assert lines[-1].startswith("stores: local paths")

@@ -86,6 +86,15 @@ def test_a_directory_without_a_dataset(tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_table_of_hundreds_of_wikis_shows_the_largest() -> None:
     rows = [GridRow(f"w{number}", [number], [number], number) for number in range(300)]
     grid = Grid("links", "", ["links"], ["pairs"], 1, [GridRow("all", [44850], [44850], 44850), *rows])
-    lines = list(_grid(grid))
+    lines = list(_grid(grid, 80))
     assert [line.split()[0] for line in lines[3:-1]] == ["all", *(f"w{number}" for number in range(280, 300))]
+    wide = Grid("links", "", ["links"], ["pairs", "no entity", "in no prose"], 1, [GridRow("all", [3], [1, 1, 1], 3)])
+    assert list(_grid(wide, 26))[2:] == [
+        "       links  pairs",
+        "  all      3     33",
+        "       no entity",
+        "  all         33",
+        "       in no prose",
+        "  all           33",
+    ]
     assert lines[-1] == "  and 280 wikis more, which `report --html` shows"

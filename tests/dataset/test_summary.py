@@ -91,7 +91,9 @@ def test_every_reason_of_a_link_is_in_one_outcome() -> None:
 def test_the_report_names_the_flag_of_a_reason(tmp_path: Path, wikianchor: Run) -> None:
     assert counted("pairs", "below_floor", 2091) == "below_floor 2,091: see --min_links"
     assert counted("sentences", "gap", 2091) == "gap 2,091"
-    build = wikianchor("build", f"--dumps={DEMO}", f"--output={tmp_path}/out", "--min_links=2", "--wikis=jawiki")
+    build = wikianchor(
+        "build", f"--dumps={DEMO}", f"--output={tmp_path}/out", "--min_links=2", "--wikis=jawiki", "--details"
+    )
     page = tmp_path / "report.html"
     report = wikianchor("report", tmp_path / "out", f"--html={page}")
     assert report.output == f"{page}\n"

@@ -74,6 +74,7 @@ def test_lines_where_there_is_no_terminal(caplog: pytest.LogCaptureFixture, monk
     assert list(dict.fromkeys(record.message for record in caplog.records)) == [
         "a [= ] 10 % 10 B/s 2 min left",
         "a [== ] 20 % 10 B/s 80 s left",
+        "a: done, 250 B in 25 s, 10 B/s",
     ]
 
 
@@ -84,3 +85,22 @@ def test_a_total_of_nothing() -> None:
         clock.now += 1
         progress.advance("a" * 100, 0)
     assert "100 %" in terminal.getvalue()
+
+
+def test_the_end_of_a_long_task_is_logged(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger("wikianchor"), "propagate", True)
+    caplog.set_level(logging.INFO, "wikianchor")
+    clock = Clock()
+    with Progress(Terminal(), clock) as progress:
+        progress.begin("short", 10)
+        progress.begin("long", 5000, 1000)
+        clock.now += 5
+        progress.end("short")
+        clock.now += 35
+        progress.advance("long", 4000, "12 pages")
+    assert list(dict.fromkeys(caplog.messages)) == ["long: done, 4.0 kB in 40 s, 100 B/s: 12 pages"]
+    failing = Progress(Terminal(), clock)
+    failing.__enter__().begin("failed", 5000)
+    clock.now += 60
+    failing.__exit__(KeyError)
+    assert not any("failed" in message for message in caplog.messages)

@@ -244,7 +244,7 @@ TRAINER = {
     "Entities in documents": (list(declared(DetectOptions)), program("", "", DetectOptions)),
 }
 PROGRAMS = {
-    **{name: (list(declared(command.options)), command_parser(name)) for name, command in COMMANDS.items()},
+    **{name: (command.declared, command_parser(name)) for name, command in COMMANDS.items()},
     **{f"trainer {name}": both for name, both in TRAINER.items()},
 }
 
@@ -298,7 +298,7 @@ def test_a_config_file_may_have_every_option(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("stage", templates.STAGES)
 def test_a_template_has_every_option(stage: str) -> None:
     names = re.findall(r'"name": "(\w+)",\n +"label"', templates.metadata(stage))
-    assert names == ["stage", *(entry.flag for entry in PROGRAMS[stage][0])]
+    assert names == ["stage", *(entry.flag for entry in declared(COMMANDS[stage].options))]
 
 
 @pytest.mark.parametrize("objective", CONFIGS)

@@ -7,12 +7,13 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 
-from wikianchor.io.errors import InputError
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.options import split_list
 from wikianchor.io.storage import file_size, local_path
 from wikianchor.pipelines.sentences.wiki import PageRows, Wiki, open_wiki
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
-from wikianchor.pipelines.wikimedia.wiki_lists import wikis_given
+from wikianchor.pipelines.wikimedia.wiki_lists import unknown_language, wikis_given
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, iter_lines, parse_item, wanted_filter
 
 __all__ = ["PageRows", "Wiki", "open_wiki", "read_items", "read_pages"]
@@ -45,7 +46,7 @@ def read_pages(path: str | os.PathLike[str], namespaces: Collection[int] | None 
 def read_items(
     path: str | os.PathLike[str],
     wikis: str | Collection[str],
-    languages: Collection[str] = ("en", "mul"),
+    languages: str | Collection[str] = ("en", "mul"),
     texts: Collection[str] = ("labels",),
 ) -> Iterator[Item]:
     """Yield the items of a Wikidata JSON dump that have a page in one of some wikis.
@@ -53,14 +54,17 @@ def read_items(
     Args:
         path: a file as Wikimedia publishes it (.json, .json.gz, .json.bz2), or a URI.
         wikis: languages or database names, as the option --wikis: "en,jawiki", or a list of them.
-        languages: codes of the languages whose texts are kept.
+        languages: codes of the languages whose texts are kept: "en,mul", or a list of them.
         texts: which texts are kept: "labels", "descriptions", "aliases".
 
     Raises:
         InputError: the file cannot be read, or a line is no entity.
-        UsageError: one of the wikis does not exist.
+        UsageError: one of the wikis or languages does not exist.
     """
     path, wikis = local_path(path), wikis_given(wikis)
+    languages = split_list(languages) if isinstance(languages, str) else languages
+    if problem := unknown_language(languages):
+        raise UsageError(f"languages: {problem}")
     is_wanted = wanted_filter(wikis)
     chunks = (chunk.data for chunk in read_range(Range(path, 0, file_size(path), last=True)))
     for number, line in enumerate(iter_lines(chunks, path), 1):

@@ -6,7 +6,16 @@ class UsageError(Exception):
 
 
 class InputError(Exception):
-    """An input is missing or broken, or an output cannot be written: exit status 1."""
+    """An input is missing or broken, or an output cannot be written: exit status 1.
+
+    Args:
+        message: one line.
+        results: what the command has found out in spite of it, None for nothing.
+    """
+
+    def __init__(self, message: str = "", results: object = None) -> None:
+        super().__init__(message)
+        self.results = results
 
 
 class Truncated(InputError):

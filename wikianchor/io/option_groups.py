@@ -84,3 +84,24 @@ class Target:
         help="hf://user/name, gs://bucket/name, s3://bucket/name or a directory",
         parse=directory,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Json:
+    """Whether programs read what is printed."""
+
+    json: bool = option(default=False, help="print the results as JSON, see schemas/printed.json", recorded=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Printing(Json):
+    """What a command prints."""
+
+    quiet: bool = option(default=False, help="print nothing but errors", recorded=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Details(Printing):
+    """What a command prints that makes datasets."""
+
+    details: bool = option(default=False, help="print the report of each dataset, not a summary", recorded=False)

@@ -29,6 +29,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
+import math
 import os
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -129,7 +130,10 @@ class Option:
         read = self._parsed(value) if isinstance(value, str) else value
         if self.kind is tuple:
             read = tuple(read)
-        if self.check and read is not None and (problem := self.check(read)):
+        problem = "must be a finite number" if isinstance(read, float) and not math.isfinite(read) else ""
+        if self.check and read is not None and not problem:
+            problem = self.check(read)
+        if problem:
             raise UsageError(f"--{self.flag}={value}: {problem}")
         return read
 

@@ -6,7 +6,9 @@ A title may contain ESC or a C1 control character, which a terminal would obey. 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
@@ -77,6 +79,84 @@ def _clean(stream: TextIO | None) -> TextIO:
         # The stream was closed when the process began: output is discarded.
         return open(os.devnull, "w", encoding="utf-8")
     return cast(TextIO, stream if isinstance(stream, CleanStream) else CleanStream(stream))
+
+
+# Styles of lines on a terminal, by the number that selects one (ECMA-48, 8.3.117).
+TITLE, GOOD, BAD = 1, 32, 31
+# Characters of a word that is not cut.
+LONG_WORD = 16
+
+
+def say(line: str = "", style: int = 0) -> None:
+    """Print a line, broken at spaces where it is wider than the terminal, or than $COLUMNS; of no terminal, than 80.
+
+    Args:
+        line: the line.
+        style: how a terminal shows it, unless $NO_COLOR is set (https://no-color.org).
+    """
+    style *= is_coloured(sys.stdout)
+    if style:
+        control(sys.stdout, f"\x1b[{style}m")
+    print("\n".join(wrapped(line, columns())))
+    if style:
+        control(sys.stdout, "\x1b[0m")
+
+
+def is_coloured(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal that shows colours."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def columns() -> int:
+    """Return the number of columns that a line may have."""
+    return shutil.get_terminal_size().columns
+
+
+def width(text: str) -> int:
+    """Return the number of columns that a text takes on a terminal.
+
+    >>> width("Io"), width("水星"), width("e\u0301")
+    (2, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else not unicodedata.combining(char) for char in text)
+
+
+def fitted(text: str, limit: int) -> str:
+    """Return a text, or the words that it begins with and "..." where it takes more columns than there are.
+
+    >>> fitted("a moon of Jupiter", 11), fitted("水星の月", 7)
+    ('a moon...', '水星...')
+    """
+    if width(text) <= limit:
+        return text
+    cut = text
+    while cut and width(cut) > limit - 3:
+        cut = cut[:-1]
+    words, _, part = cut.rpartition(" ")
+    # A word is cut only where it is long, as those of a script without spaces are.
+    return f"{(words if words and len(part) <= LONG_WORD and text[len(cut)] != ' ' else cut).rstrip()}..."
+
+
+def wrapped(line: str, limit: int) -> list[str]:
+    """Return a line in several where it takes more columns than there are, broken at spaces. Those after the first are
+    indented by four columns more. A longer word stays as it is.
+
+    >>> wrapped("  links: 12 seen, 11 kept", 17)
+    ['  links: 12 seen,', '      11 kept']
+    """
+    if width(line) <= limit:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()))
+    lines, current = list[str](), ""
+    for word in line.removeprefix(indent).split(" "):
+        longer = f"{current} {word}" if current else f"{indent}{'    ' if lines else ''}{word}"
+        if current and width(longer) > limit:
+            lines.append(current.rstrip())
+            longer = f"{indent}    {word}"
+        current = longer
+    return [*lines, current]
 
 
 def fail(name: str, error: UsageError | InputError) -> int:

@@ -6,17 +6,19 @@ A stage that is finished with the same inputs and options is skipped, so the sam
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Sequence
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.options import values_of
+from wikianchor.io.output import say
 from wikianchor.pipelines.commands.build.options import BuildOptions
 from wikianchor.pipelines.commands.build.plan import build_stages, plan_lines
-from wikianchor.pipelines.commands.report.text import print_report
-from wikianchor.pipelines.dataset import summary
+from wikianchor.pipelines.commands.report.made import Made
 from wikianchor.pipelines.dataset.inputs import wiki_of
 from wikianchor.pipelines.dataset.reader import find_datasets, finished_datasets
+from wikianchor.pipelines.dataset.summary import train_ease
 from wikianchor.pipelines.documents import graph as documents
 from wikianchor.pipelines.documents.options import DocumentsOptions
 from wikianchor.pipelines.engine.dataflow import machine_type
@@ -34,8 +36,8 @@ from wikianchor.pipelines.wikimedia.languages import language_of_wiki
 from wikianchor.pipelines.wikimedia.options import Documents, EntityTexts, Reading, Truncated
 
 
-def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
-    """Print the plan, run the stages and print the report.
+def run(config: BuildOptions, beam_args: Sequence[str]) -> Made:
+    """Print the plan, run the stages and return what they made.
 
     Raises:
         InputError: a dump is missing or broken, or the output cannot be written.
@@ -66,10 +68,13 @@ def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
         price=config.price_per_vcpu_hour,
         keep_older=config.keep_older,
         skips_pages=skips_pages(beam_args),
+        brief=not config.dry_run,
     )
-    print("\n".join([*lines, f"  engine: {engine}"]), flush=True)
+    for line in [*lines, *([f"  engine: {engine}"] if config.dry_run else [])]:
+        say(line)
+    sys.stdout.flush()
     if config.dry_run:
-        return
+        return Made([], config.output, start, engine)
     # As many workers as in the plan: a stage by itself may choose another number.
     flags = iter([with_workers(beam_args, stage.load) for stage in stages])
     for stage_config in of_sentences:
@@ -81,11 +86,9 @@ def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
             sentences=of_pairs.sentences, entities=of_pairs.entities, output=f"{config.output}/documents"
         )
         documents.run(of_documents, next(flags), keep_older=config.keep_older)
-    datasets = finished_datasets(config.output)
-    print_report(datasets)
-    print(f"\n{summary.made_together(datasets, config.output)}\n{summary.spent(start, engine)}")
     check = ["wikianchor", "verify", config.output, f"--against={config.dumps}"]
-    print("\n".join(summary.next_lines(check, summary.train_ease(of_pairs.output))))
+    commands = [check, train_ease(of_pairs.output)]
+    return Made(finished_datasets(config.output), config.output, start, engine, commands)
 
 
 def stage_configs(config: BuildOptions, dumps: Dumps) -> tuple[list[SentencesOptions], EntitiesOptions, PairsOptions]:

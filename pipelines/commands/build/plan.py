@@ -41,6 +41,8 @@ BYTES_PER_SHUFFLED_ROW, BYTES_PER_LINK = 400, 14
 DATASET_DISK, WIKI_SCRATCH = 50e3, 50e3
 # Bytes of the dataset for each byte of a dump of Wikidata.
 ITEMS_DISK = 0.02
+# Seconds.
+MINUTE = 60
 # A plan is right to this factor.
 UNCERTAINTY = 2
 
@@ -175,6 +177,7 @@ def plan_lines(
     price: float = 0,
     keep_older: bool = False,
     skips_pages: bool = False,
+    brief: bool = False,
 ) -> list[str]:
     """Return the lines of the plan.
 
@@ -186,9 +189,11 @@ def plan_lines(
         price: what a vCPU costs for an hour; 0 where it is not known.
         keep_older: whether finished datasets may be of other rules or versions.
         skips_pages: whether they may lack pages that end their worker process.
+        brief: leave out stages about which there is nothing to say.
     """
     width = max(len(stage.name) for stage in stages)
     lines = ["plan"]
+    left_out = 0
     running: list[tuple[PlannedStage, int | None]] = []
     is_older = False
     for stage, count in zip(stages, workers, strict=True):
@@ -206,6 +211,9 @@ def plan_lines(
             running.append((stage, count))
             about = "to do" if count is None else f"about {duration(stage.seconds_with(count))}"
             about = f"rebuild, {reason}: {about}" if reason else about
+        if brief and ((reason == "" and stage.seconds_with(count or 1) < MINUTE) or about == "done"):
+            left_out += 1
+            continue
         lines.append(f"  {stage.name:{width}}  {read if stage.inputs else 'the datasets above':22}  {about}")
         if reason is not None:
             lines += [
@@ -213,9 +221,14 @@ def plan_lines(
                 for path in stage.inputs
                 if is_one_task(path)
             ]
+    totals = _total_lines(running, output, brief)
+    if left_out == len(stages):
+        return [f"plan: {'; '.join(line.strip() for line in totals) or 'all stages are done'}"]
+    if left_out:
+        lines.append(f"  {left_out} other stages that are done or take less than a minute, see --dry_run")
     if is_older:
         lines.append("  --keep_older uses finished datasets of other rules as they are")
-    lines += _total_lines(running, output)
+    lines += totals
     if running and (machine_type or price):
         lines.append(f"  {cost_line([stage for stage, _ in running], machine_type, price)}")
     return lines
@@ -252,7 +265,7 @@ def _rounded(number: float) -> str:
     return f"{round(number, digits):,.{max(0, digits)}f}"
 
 
-def _total_lines(running: Sequence[tuple[PlannedStage, int | None]], output: str) -> list[str]:
+def _total_lines(running: Sequence[tuple[PlannedStage, int | None]], output: str, brief: bool) -> list[str]:
     """Return the lines with the time and the disk space of the stages that run, with the workers of each."""
     if not running:
         return []
@@ -261,14 +274,15 @@ def _total_lines(running: Sequence[tuple[PlannedStage, int | None]], output: str
         seconds = sum(stage.seconds_with(count) for stage, count in running if count is not None)
         fewest, most = min(counts), max(counts)
         shared = f"{most} worker{'s' if most > 1 else ''}" if fewest == most else f"{fewest} to {most} workers"
-        lines.append(f"  all of it: about {duration(seconds)} with {shared}, see --workers")
+        about = f"about {duration(seconds)} with {shared}"
+        lines.append(f"  {about if brief else f'all of it: {about}, see --workers'}")
     scratch = max(stage.scratch for stage, _ in running)
     if not is_local(output):
         directory = scratch_root(output)
         return [*lines, f"  scratch disk: about {size(scratch)} in {directory}, {_free(directory, scratch)}"]
     need = sum(stage.disk for stage, _ in running) + scratch
-    below = f"about {size(scratch)} of it below {UNFINISHED}/ while it runs"
-    return [*lines, f"  disk: about {size(need)} needed, {below}, {_free(output, need)}"]
+    below = "" if brief else f", about {size(scratch)} of it below {UNFINISHED}/ while it runs"
+    return [*lines, f"  disk: about {size(need)} needed{below}, {_free(output, need)}"]
 
 
 def _free(directory: str, need: float) -> str:

@@ -11,9 +11,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.output import say
+from wikianchor.io.storage import writing
 from wikianchor.pipelines.commands.build import command as build
 from wikianchor.pipelines.commands.build.options import BuildOptions
 from wikianchor.pipelines.commands.demo.options import DemoOptions
+from wikianchor.pipelines.commands.report.made import Made
 from wikianchor.pipelines.pairs.options import PairChoices
 
 # The sample has few links to each entity.
@@ -22,27 +25,28 @@ MIN_LINKS = 2
 PATTERNS = ("dumps/*", "documents.jsonl", "sts.tsv")
 
 
-def run(config: DemoOptions, beam_args: Sequence[str]) -> None:
+def run(config: DemoOptions, beam_args: Sequence[str]) -> Made:
     """Write the sample, and build from it."""
     copy_sample(Path(config.data))
     command = [f"--dumps={config.data}/dumps", f"--output={config.output}", f"--min_links={MIN_LINKS}"]
-    print(f"wikianchor build {shlex.join([*command, *beam_args])}\n", flush=True)
+    say(f"wikianchor build {shlex.join([*command, *beam_args])}")
     choices = PairChoices(min_links=MIN_LINKS)
-    build.run(BuildOptions(dumps=f"{config.data}/dumps", output=config.output, choices=choices), beam_args)
+    return build.run(BuildOptions(dumps=f"{config.data}/dumps", output=config.output, choices=choices), beam_args)
 
 
 def copy_sample(target: Path) -> None:
     """Write the files of the sample to a directory, except those that exist already.
 
     Raises:
-        InputError: a file exists with other content.
+        InputError: a file exists with other content, or cannot be written.
     """
     root = sample_root()
     for name in sample_files(root):
         content, path = (root / name).read_bytes(), target / name
         if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            with writing(str(path), "--data"):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
         elif path.read_bytes() != content:
             raise InputError(f"{path}: not the file of the sample: remove it, or name another directory with --data")
 

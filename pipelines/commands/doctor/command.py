@@ -1,10 +1,11 @@
-"""`wikianchor doctor`: print what is installed here, and what a run can use.
+"""`wikianchor doctor`: what is installed here, and what a run can use.
 
 Packages are looked up, not imported: torch alone would take seconds.
 """
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import shutil
@@ -12,9 +13,12 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
+from typing import Any
 
 from wikianchor.io.cache import cache_directory
+from wikianchor.io.output import say
 from wikianchor.io.storage import free_bytes
 from wikianchor.io.units import size
 from wikianchor.io.version import program_version
@@ -32,23 +36,59 @@ NVIDIA_SECONDS = 10
 STORES = {"gs://": "GcsFileSystem", "s3://": "S3FileSystem", "hdfs://": "HadoopFileSystem"}
 
 
-def run(config: DoctorOptions, beam_args: Sequence[str]) -> None:
-    """Print a line for each part of the installation."""
-    print(f"wikianchor {program_version()}, in {sys.prefix}")
-    print(f"Python {platform.python_version()} on {platform.platform()}")
-    print(engine_line())
-    for extra, packages in extras("wikianchor").items():
-        if extra in DEVELOPERS:
-            continue
-        missing = [package for package in dict.fromkeys(packages) if not _is_installed(package)]
-        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-        problem = f"lacks {', '.join(missing[:SHOWN])}{more}: pip install 'wikianchor[{extra}]'"
-        print(f"extra {extra}: {problem if missing else 'installed'}")
-    print(f"graphics cards: {', '.join(graphics_cards()) or 'none that nvidia-smi knows'}")
-    print(f"{cores()} cores, {size(int(available_memory()))} of memory to use")
-    for use, directory in {"here": ".", "cache": cache_directory()}.items():
-        print(f"disk, {use}: {size(free_bytes(directory))} free at {directory}")
-    print(f"stores: {', '.join(stores())}")
+@dataclass(frozen=True)
+class Installation:
+    """The state of an installation. Sizes are in bytes."""
+
+    prefix: str
+    python: str
+    platform: str
+    core: str
+    missing: dict[str, list[str]]
+    cards: list[str]
+    cores: int
+    memory: int
+    disks: dict[str, int]
+    stores: list[str]
+
+    def say(self, details: bool = False) -> None:
+        """Print a line for each part."""
+        say(f"wikianchor {program_version()}, in {self.prefix}")
+        say(f"Python {self.python} on {self.platform}")
+        say(self.core)
+        for extra, missing in self.missing.items():
+            more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+            problem = f"lacks {', '.join(missing[:SHOWN])}{more}: pip install 'wikianchor[{extra}]'"
+            say(f"extra {extra}: {problem if missing else 'installed'}")
+        say(f"graphics cards: {', '.join(self.cards) or 'none that nvidia-smi knows'}")
+        say(f"{self.cores} cores, {size(self.memory)} of memory to use")
+        for directory, free in self.disks.items():
+            say(f"disk: {size(free)} free at {directory}")
+        say(f"stores: {', '.join(self.stores)}")
+
+    def record(self) -> dict[str, Any]:
+        """Return the same for programs."""
+        return asdict(self)
+
+
+def run(config: DoctorOptions, beam_args: Sequence[str]) -> Installation:
+    """Return the state of this installation."""
+    packages = {name: dict.fromkeys(of) for name, of in extras("wikianchor").items() if name not in DEVELOPERS}
+    return Installation(
+        prefix=sys.prefix,
+        python=platform.python_version(),
+        platform=platform.platform(),
+        core=engine_line(),
+        missing={
+            extra: [package for package in of_extra if not _is_installed(package)]
+            for extra, of_extra in packages.items()
+        },
+        cards=list(graphics_cards()),
+        cores=cores(),
+        memory=int(available_memory()),
+        disks={directory: int(free_bytes(directory)) for directory in (os.getcwd(), cache_directory())},
+        stores=list(stores()),
+    )
 
 
 def extras(package: str) -> dict[str, list[str]]:

@@ -75,11 +75,10 @@ def run(config: DownloadOptions, beam_args: Sequence[str]) -> None:
         there = file.name not in record and _size_and_time(path).get("size") == file.size
         if there and checksum(path, file.kind) == file.digest:
             return
+        log.info("%s: fetching %s", file.name, size(file.size))
         progress.begin(file.name, file.size)
-        try:
-            client.fetch(file, config.output, lambda amount: progress.advance(file.name, amount))
-        finally:
-            progress.end(file.name)
+        client.fetch(file, config.output, lambda amount: progress.advance(file.name, amount))
+        progress.end(file.name)
 
     pool = ThreadPoolExecutor(CONNECTIONS)
     with Progress() as progress:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.option_groups import DryRun, Output
 from wikianchor.io.options import option
 from wikianchor.pipelines.commands.download.needs import ARTICLES, NEEDS, SITE
+from wikianchor.pipelines.wikimedia.options import Wikis
 from wikianchor.pipelines.wikimedia.wiki_lists import wikis_named
 
 DESCRIPTION = """\
@@ -44,13 +46,14 @@ def _is_encrypted_or_local(address: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DownloadOptions(DryRun, Output):
+class DownloadOptions(DryRun, Output, Wikis):
     """Options of the command `download`."""
 
+    # Of which project a wiki is, depends on the target.
+    ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {"wikis": {"parse": None, "unset": ""}}
     FIRST: ClassVar[tuple[str, ...]] = ("target", "wikis", "output", "contact", "dry_run")
 
     target: str = option("pairs", flag="for", choices=NEEDS, help="what is to be made of the dumps")
-    wikis: tuple[str, ...] = option(metavar="WIKIS", help="languages or database names with commas, such as en,ja")
     date: str | None = option(
         None,
         metavar="YYYYMMDD",
@@ -91,8 +94,6 @@ class DownloadOptions(DryRun, Output):
                 )
         need = NEEDS[self.target]
         wikis = wikis_named(",".join(self.wikis), project=need.project)
-        if not wikis:
-            raise UsageError("--wikis= names no wiki: write it like en,ja")
         if self.source == "exports" and ARTICLES not in need.jobs:
             raise UsageError(f"--source=exports: --for={self.target} needs no pages, and tables are in dumps only")
         return replace(self, wikis=wikis, contact=_contact(self.contact))

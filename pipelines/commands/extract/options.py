@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.options import option
 from wikianchor.pipelines.wikimedia.choices import TEMPLATES
-from wikianchor.pipelines.wikimedia.options import Dumps, Lua, Reader, Wiki
+from wikianchor.pipelines.wikimedia.options import Dumps, Lua, Reader, Templates, Wiki
 
 DESCRIPTION = """\
 Print the text and links of wikitext as a reader sees them, without markup. For each page
@@ -40,8 +41,18 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExtractOptions(Lua, Reader, Wiki, Dumps):
+class ExtractOptions(Lua, Reader, Wiki, Templates, Dumps):
     """Options of the command `extract`."""
+
+    ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "templates": {
+            "choices": (),
+            "metavar": "dump|builtin|DIR",
+            "help": "what templates show, with --dumps: dump: by the Template pages of the dumps, which are read once "
+            "and kept in $WIKIANCHOR_CACHE, else ~/.cache/wikianchor; builtin: by rules by name alone; DIR: by a "
+            "dataset of `templates` or `sentences`",
+        }
+    }
 
     FIRST: ClassVar[tuple[str, ...]] = ("wiki", "dumps", "title", "sentences", "templates")
 
@@ -53,14 +64,6 @@ class ExtractOptions(Lua, Reader, Wiki, Dumps):
     # They have language, namespaces and templates; --siteinfo or --wikis serve instead.
     dumps: tuple[str, ...] = ()
     title: str | None = option(None, help="show this page of the dump instead of reading standard input")
-    templates: str = option(
-        TEMPLATES[0],
-        metavar="dump|builtin|DIR",
-        help="what templates show, with --dumps: dump: by the Template pages of the dumps, which are read once and "
-        "kept "
-        "in $WIKIANCHOR_CACHE, else ~/.cache/wikianchor; builtin: by rules by name alone; DIR: by a dataset of "
-        "`templates` or `sentences`",
-    )
     blank_templates: bool = option(
         default=False,
         help="remove every template, even one that carries words, to compare with MediaWiki without templates",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.option_groups import DryRun, Target
 from wikianchor.io.options import option, without_slash
+from wikianchor.pipelines.wikimedia.options import BuiltDirectory
 
 DESCRIPTION = """\
 Publish a dataset or a model. Of a dataset: its shards, a card that datasets.load_dataset and the Hub read, a
@@ -19,12 +21,13 @@ there already are not sent again. The release is first written to a directory, w
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishOptions(DryRun, Target):
+class PublishOptions(DryRun, Target, BuiltDirectory):
     """Options of the command `publish`."""
+
+    ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {"directory": {"help": "a dataset, or a trained model"}}
 
     FIRST: ClassVar[tuple[str, ...]] = ("directory", "target", "release", "private", "dry_run")
 
-    directory: str = option(positional=True, help="a dataset, or a trained model", parse=without_slash)
     release: str = option(
         "",
         metavar="DIR",

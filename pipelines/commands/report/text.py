@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from wikianchor.pipelines.commands.report.model import Grid, GridRow, Item, Product, Step, share
-from wikianchor.pipelines.commands.report.product import products_of
+from wikianchor.io.output import TITLE, columns, fitted, say, width
+from wikianchor.pipelines.commands.report.model import Counts, Grid, GridRow, Item, PairExample, Product, Step, share
+from wikianchor.pipelines.commands.report.product import ALL, products_of
 from wikianchor.pipelines.commands.report.summaries import blocks_of, title_of
 from wikianchor.pipelines.dataset.reader import Dataset, read_batches
 from wikianchor.pipelines.wikimedia.addresses import revision_address
@@ -16,8 +17,10 @@ from wikianchor.pipelines.wikimedia.addresses import revision_address
 NAMES, WITH_NEGATIVES = 12, 4
 # Wikis that a table shows; the page of a report shows all.
 WIKIS = 20
-# Characters that are shown on each side of a link, of a type's label, and reasons of a step.
-CONTEXT, LABEL, REASONS = 50, 20, 4
+# Characters of a type's label that are shown, and reasons of a step.
+LABEL, REASONS = 20, 4
+# Pairs, and lines of a dataset without a product, that a summary shows.
+EXAMPLES, LINES = 2, 14
 
 
 def print_report(datasets: Sequence[Dataset], seed: int = 42, coverage: bool = True) -> None:
@@ -33,34 +36,86 @@ def print_report(datasets: Sequence[Dataset], seed: int = 42, coverage: bool = T
     """
     blocks = [blocks_of(dataset) for dataset in datasets]
     for product in products_of(datasets, seed, coverage):
-        print(f"\n{product.title}  {product.directory}".rstrip())
-        for line in _product(product):
-            print(f"  {line}".rstrip())
+        say()
+        say(f"{product.title}  {product.directory}".rstrip(), TITLE)
+        for line in _product(product, columns() - 2):
+            say(f"  {line}".rstrip())
     for dataset, blocks_of_dataset in zip(datasets, blocks, strict=True):
-        print(f"\n{title_of(dataset)}  {dataset.directory}")
-        for block in blocks_of_dataset:
-            if line := block if isinstance(block, str) else block.line:
-                print(f"  {line}")
+        say()
+        say(f"{title_of(dataset)}  {dataset.directory}", TITLE)
+        for line in _lines(blocks_of_dataset):
+            say(f"  {line}")
         for line in _ROWS.get(dataset.name, lambda dataset: iter(()))(dataset):
-            print(f"  {line}")
+            say(f"  {line}")
 
 
-def _product(product: Product) -> Iterator[str]:
+def print_summary(datasets: Sequence[Dataset], seed: int = 42) -> None:
+    """Print what matters of datasets in less than a screen: some pairs, and what became of the links.
+
+    Raises:
+        InputError: a manifest is not complete.
+    """
+    products = products_of(datasets, seed, coverage=False)
+    for product in products:
+        say()
+        say(f"{product.title}  {product.directory}".rstrip(), TITLE)
+        for line in _short_product(product, columns() - 2):
+            say(f"  {line}".rstrip())
+    for dataset in () if products else datasets:
+        lines = list(_lines(blocks_of(dataset)))
+        say()
+        say(f"{title_of(dataset)}  {dataset.directory}", TITLE)
+        for line in lines[:LINES]:
+            say(f"  {fitted(line, columns() - 2)}")
+        if len(lines) > LINES:
+            say(f"  and {len(lines) - LINES} lines more")
+
+
+def _lines(blocks: Iterable[str | Counts]) -> Iterator[str]:
+    for block in blocks:
+        if line := block if isinstance(block, str) else block.line:
+            yield line
+
+
+def _short_product(product: Product, limit: int) -> Iterator[str]:
+    for example in product.examples[:EXAMPLES]:
+        negatives = ", ".join(map(str, example.negatives)) or "any"
+        yield from (_sentence(example, limit), fitted(f"         = {example.entity}, not {negatives}", limit))
+    funnels = list(product.funnels.items())
+    for unit, steps in funnels[-1:] if product.examples else funnels:
+        title, *lines = list(_funnel(unit, steps, limit))[1:]
+        yield from ("", *(line[2:] for line in lines)) if product.examples else (title, *lines)
+    rows = sorted((row for row in product.outcomes.rows if row.name != ALL), key=lambda row: -row.parts[0])
+    if len(rows) > 1:
+        yield fitted(f"by wiki: {', '.join(f'{row.name} {row.parts[0]:,}' for row in rows)}", limit)
+
+
+def _sentence(example: PairExample, limit: int) -> str:
+    """Return the line with a pair's link and the text around it."""
+    beginning, link = f"{example.wiki:8} ", f"[{example.mention}]"
+    limit -= width(beginning) + width(link)
+    # The end of what is before, and the beginning of what is after.
+    before = fitted(example.before.lstrip()[::-1], max(3, limit // 2))[::-1]
+    return beginning + before + link + fitted(example.after, max(3, limit - width(before)))
+
+
+def _product(product: Product, limit: int) -> Iterator[str]:
     yield ", ".join(" ".join(total) for total in product.totals)
     for example in product.examples:
         yield ""
-        yield f"{example.wiki:8} {example.before[-CONTEXT:].lstrip()}[{example.mention}]{example.after[:CONTEXT]}"
+        yield _sentence(example, limit)
         kind = f"type {example.kind}, {example.route}" if example.kind else example.route
         yield f"         = {example.entity}, not {', '.join(map(str, example.negatives)) or 'any'} ({kind})"
         yield f"         {example.title}  {revision_address(example.wiki, example.rev_id)}"
-    yield from _grid(product.outcomes)
+    yield from _grid(product.outcomes, limit)
     for unit, steps in product.funnels.items():
-        yield from _funnel(unit, steps)
+        yield from _funnel(unit, steps, limit)
     for grid in product.coverage:
-        yield from _grid(grid)
+        yield from _grid(grid, limit)
 
 
-def _grid(grid: Grid) -> Iterator[str]:
+def _grid(grid: Grid, limit: int) -> Iterator[str]:
+    """Yield the lines of a table, with the columns that do not fit below the others."""
     yield ""
     yield f"{grid.title} (per cent of the row)"
     headings = [(part.label or str(part))[:LABEL] if isinstance(part, Item) else part for part in grid.parts]
@@ -69,10 +124,16 @@ def _grid(grid: Grid) -> Iterator[str]:
         for row in _largest(grid.rows)
     ]
     cells = [["", *grid.counts, *headings], *rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for line in cells:
-        name, *numbers = (text.rjust(width) for text, width in zip(line, widths, strict=True))
-        yield "  ".join(["", name.strip().ljust(widths[0]), *numbers])
+    widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
+    first = 1
+    while first < len(widths):
+        last = first + 1
+        while last < len(widths) and sum(widths[first : last + 1]) + 2 * (last + 2 - first) + widths[0] <= limit:
+            last += 1
+        for line in cells:
+            numbers = [" " * (widths[index] - width(line[index])) + line[index] for index in range(first, last)]
+            yield "  ".join(["", line[0].ljust(widths[0]), *numbers])
+        first = last
     if len(grid.rows) > len(rows):
         yield f"  and {len(grid.rows) - len(rows)} wikis more, which `report --html` shows"
 
@@ -85,24 +146,33 @@ def _largest(rows: Sequence[GridRow]) -> Sequence[GridRow]:
     return [rows[0], *(row for row in rows[1:] if row.name in chosen)]
 
 
-def _funnel(unit: str, steps: Sequence[Step]) -> Iterator[str]:
+def _funnel(unit: str, steps: Sequence[Step], limit: int) -> Iterator[str]:
     yield ""
     yield f"From {unit} to {steps[-1].name}"
     names, numbers = max(len(step.name) for step in steps), len(f"{steps[0].number:,}")
     for step in steps:
         left = share(step.number, steps[0].number) or "0"
-        reasons = ", ".join(f"{name} {number:,}" for name, number in shortened(step.dropped))
-        yield f"  {step.name:{names}}  {step.number:{numbers},}  {left:>3} %  {reasons and 'without ' + reasons}"
+        beginning = f"  {step.name:{names}}  {step.number:{numbers},}  {left:>3} %"
+        yield next(
+            line
+            for most in range(REASONS, -1, -1)
+            if width(line := f"{beginning}{_reasons(step.dropped, most)}") <= limit or not most
+        )
 
 
-def shortened(dropped: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+def _reasons(dropped: Sequence[tuple[str, int]], most: int) -> str:
+    reasons = ", ".join(f"{name} {number:,}" for name, number in shortened(dropped, most))
+    return f"  without {reasons}" if reasons else ""
+
+
+def shortened(dropped: Sequence[tuple[str, int]], most: int = REASONS) -> list[tuple[str, int]]:
     """Return the largest reasons of a step and the sum of all others.
 
-    >>> shortened([("a", 5), ("b", 4), ("c", 3), ("d", 2), ("e", 1), ("f", 1)])
-    [('a', 5), ('b', 4), ('c', 3), ('d', 2), ('other reasons', 2)]
+    >>> shortened([("a", 5), ("b", 4), ("c", 3), ("d", 1)], 2)
+    [('a', 5), ('b', 4), ('others', 4)]
     """
-    others = sum(number for _, number in dropped[REASONS:])
-    return [*dropped[:REASONS], *([("other reasons", others)] if others else [])]
+    others = sum(number for _, number in dropped[most:])
+    return [*dropped[:most], *([("others", others)] if others else [])]
 
 
 def _mentions(dataset: Dataset) -> Iterator[str]:

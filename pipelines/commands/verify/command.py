@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
+from typing import Any
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.manifests import read_dataset
+from wikianchor.io.output import BAD, GOOD, TITLE, say
 from wikianchor.io.rules import has_rules, stage_digest
 from wikianchor.io.storage import sha1
 from wikianchor.pipelines.commands.verify.derive_again import DERIVED, Again, Sources
@@ -35,7 +37,46 @@ from wikianchor.pipelines.wikimedia.inventory import (
 SHOWN = 20
 
 
-def run(config: VerifyOptions, beam_args: Sequence[str]) -> None:
+class Checks:
+    """The checks of datasets, which are printed when they are done."""
+
+    def __init__(self) -> None:
+        self._datasets: list[dict[str, Any]] = []
+        self.failed = 0
+
+    def begin(self, dataset: Dataset) -> None:
+        """Begin with the checks of a dataset."""
+        say()
+        say(f"{dataset.name}  {dataset.directory}", TITLE)
+        self._datasets.append(
+            {"dataset": dataset.name, "wiki": dataset.wiki or None, "directory": dataset.directory}
+            | {"checks": [], "notes": []}
+        )
+
+    def add(self, name: str, problems: Iterable[str]) -> bool:
+        """Add a check, and return whether it failed."""
+        shown = list(islice(problems, SHOWN))
+        say(f"  {'FAIL' if shown else 'ok'}  {name}", BAD if shown else GOOD)
+        for problem in shown:
+            say(f"        {problem}")
+        self._datasets[-1]["checks"].append({"name": name, "passed": not shown, "problems": shown})
+        self.failed += bool(shown)
+        return bool(shown)
+
+    def note(self, text: str) -> None:
+        """Add what was not checked, and why."""
+        say(f"  --  {text}")
+        self._datasets[-1]["notes"].append(text)
+
+    def say(self, details: bool = False) -> None:
+        """Print nothing: the checks have been printed."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the checks for programs."""
+        return {"passed": not self.failed, "datasets": self._datasets}
+
+
+def run(config: VerifyOptions, beam_args: Sequence[str]) -> Checks:
     """Check the datasets in a directory.
 
     Raises:
@@ -44,45 +85,38 @@ def run(config: VerifyOptions, beam_args: Sequence[str]) -> None:
     directories = [dataset.directory for dataset in finished_datasets(config.directory)]
     # Before the checks, which may take an hour.
     dumps = [] if config.against is None else list_files(config.against, "against")
-    read_dataset(partial(_verify, config, dumps), *directories)
+    return read_dataset(partial(_verify, config, dumps), *directories)
 
 
-def _verify(config: VerifyOptions, dumps: Sequence[str]) -> None:
+def _verify(config: VerifyOptions, dumps: Sequence[str]) -> Checks:
     """Check the datasets in a directory; see `run`."""
     datasets = finished_datasets(config.directory)
-    failed = derived = 0
+    checks, derived = Checks(), 0
     for dataset in datasets:
-        print(f"\n{dataset.name}  {dataset.directory}")
-        failed += sum(_print_check(name, problems) for name, problems in _checks(dataset, datasets))
+        checks.begin(dataset)
+        for name, problems in _checks(dataset, datasets):
+            checks.add(name, problems)
         if change := _other_rules(dataset):
             maker = dataset.manifest.get("made_with", {}).get("wikianchor", "an unknown version")
             problem = f"{change}, made by wikianchor {maker}"
             if config.keep_older:
-                print(f"  --  accepted, and its rows not derived again: {problem}")
+                checks.note(f"accepted, and its rows not derived again: {problem}")
                 continue
-            failed += _print_check("made by the rules of this program", [f"{problem}: build it again, or --keep_older"])
+            checks.add("made by the rules of this program", [f"{problem}: build it again, or --keep_older"])
         is_compared = dataset.name == "export" or (dataset.name == "pairs" and need_pages(dataset))
-        if is_compared and not failed:
-            failed += _compare(dataset, config, datasets)
-        if config.against is not None and not failed:
-            has_failed, rows = _derive_again(dataset, config, dumps, datasets)
-            failed += has_failed
-            derived += rows
+        if is_compared and not checks.failed:
+            _compare(dataset, config, datasets, checks)
+        if config.against is not None and not checks.failed:
+            derived += _derive_again(dataset, config, dumps, datasets, checks)
     nothing_derived = not derived and any(dataset.name in DERIVED for dataset in datasets)
-    if config.against is not None and not failed and nothing_derived:
-        failed += _print_check("rows derived again", ["none could be: are these the dumps it was made from?"])
-    print()
-    if failed:
-        raise InputError(f"{config.directory}: {failed} checks failed: see above, and build what failed again")
-    print(f"{config.directory}: all is right")
-
-
-def _print_check(name: str, problems: Iterable[str]) -> bool:
-    """Print the outcome of a check, and return whether it failed."""
-    shown = list(islice(problems, SHOWN))
-    print(f"  {'FAIL' if shown else 'ok'}  {name}")
-    print("".join(f"        {problem}\n" for problem in shown), end="")
-    return bool(shown)
+    if config.against is not None and not checks.failed and nothing_derived:
+        checks.add("rows derived again", ["none could be: are these the dumps it was made from?"])
+    say()
+    if checks.failed:
+        message = f"{config.directory}: {checks.failed} checks failed: see above, and build what failed again"
+        raise InputError(message, checks)
+    say(f"{config.directory}: all is right")
+    return checks
 
 
 def _checks(dataset: Dataset, datasets: Sequence[Dataset]) -> Iterator[tuple[str, Iterable[str]]]:
@@ -130,43 +164,43 @@ def _changed_inputs(dataset: Dataset, datasets: Sequence[Dataset]) -> Iterator[s
             yield f"{candidates[0].directory} has changed since: run the same build again"
 
 
-def _compare(dataset: Dataset, config: VerifyOptions, datasets: Sequence[Dataset]) -> bool:
-    """Compare texts of `export`, or the negatives of `pairs`, with the datasets that they were taken from; return
-    whether that failed."""
+def _compare(dataset: Dataset, config: VerifyOptions, datasets: Sequence[Dataset], checks: Checks) -> None:
+    """Compare texts of `export`, or the negatives of `pairs`, with the datasets that they were taken from."""
     subject, compare = ("texts", compare_texts) if dataset.name == "export" else ("pages of negatives", compare_pages)
     sources = sources_of(dataset, datasets)
     if isinstance(sources, str):
-        print(f"  --  {subject} not compared with their sources: its dataset of {sources} is not in {config.directory}")
-        return False
+        checks.note(f"{subject} not compared with their sources: its dataset of {sources} is not in {config.directory}")
+        return
     compared, problems = compare(dataset, sources, config.rows, config.seed)
-    return _print_check(f"{subject} compared with {' and '.join(sorted(sources))}: {compared:,} rows", problems)
+    checks.add(f"{subject} compared with {' and '.join(sorted(sources))}: {compared:,} rows", problems)
 
 
 def _derive_again(
-    dataset: Dataset, config: VerifyOptions, dumps: Sequence[str], datasets: Sequence[Dataset]
-) -> tuple[bool, int]:
-    """Derive rows of a dataset again; return whether that failed, and the number of rows."""
+    dataset: Dataset, config: VerifyOptions, dumps: Sequence[str], datasets: Sequence[Dataset], checks: Checks
+) -> int:
+    """Derive rows of a dataset again, and return their number."""
     if dataset.name not in DERIVED:
-        print(
-            f"  --  rows not derived again: this is done for {', '.join(DERIVED)}; wikianchor rebuild makes them again"
+        checks.note(
+            f"rows not derived again: this is done for {', '.join(DERIVED)}; wikianchor rebuild makes them again"
         )
-        return False, 0
+        return 0
     by_name = {os.path.basename(path): path for path in dumps}
     digests = {source["path"]: source["sha1"] for source in dataset.manifest["inputs"] if "path" in source}
     given = [name for name in digests if name in by_name]
     changed = [name for name in given if sha1(by_name[name]) != digests[name]]
     problems = [f"{by_name[name]}: has other bytes than the dump of that name had" for name in changed]
-    if _print_check(f"made from these dumps: {', '.join(sorted(digests)) or 'datasets'}", problems):
-        return True, 0
+    if checks.add(f"made from these dumps: {', '.join(sorted(digests)) or 'datasets'}", problems):
+        return 0
     sources = _sources([by_name[name] for name in given] if digests else dumps, dumps, datasets)
     outcome = Again(dataset, sources, config.rows, config.seed)
     for reason in outcome.skipped:
-        print(f"  --  not looked at: {reason}")
+        checks.note(f"not looked at: {reason}")
     if not outcome.checked and not outcome.problems:
-        print("  --  no row derived again: none of its dumps is there")
-        return False, 0
+        checks.note("no row derived again: none of its dumps is there")
+        return 0
     engines = f", by {' and '.join(outcome.engines)}" if outcome.engines else ""
-    return _print_check(f"rows derived again: {outcome.checked:,}{engines}", outcome.problems), outcome.checked
+    checks.add(f"rows derived again: {outcome.checked:,}{engines}", outcome.problems)
+    return outcome.checked
 
 
 def _sources(paths: Sequence[str], dumps: Sequence[str], datasets: Sequence[Dataset]) -> Sources:
