@@ -111,7 +111,7 @@ def python() -> str:
     text = f"{NOTE}# Python\n\n{inspect.getdoc(wikianchor.commands)}\n"
     for name in wikianchor.__all__:
         value = getattr(wikianchor, name)
-        if callable(value) and name not in wikianchor.commands.PIPELINES:
+        if callable(value):
             text += _documented(f"## {name}", value)
             methods = inspect.getmembers(value, inspect.isfunction) if inspect.isclass(value) else []
             text += "".join(_documented(f"### {name}.{own}", method) for own, method in methods if own[0] != "_")

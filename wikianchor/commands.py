@@ -19,7 +19,6 @@ import argparse
 import io
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +48,26 @@ STAGES = (
 PRINTING = ("report", "verify")
 # An option that is for the command line alone, as it makes no dataset.
 LEFT_OUT = ("dry_run",)
+_EXAMPLES = {
+    "build": """\
+>>> import wikianchor
+>>> pairs = wikianchor.build(dumps="demo/dumps", output="out/demo", min_links=2, workers=1)
+>>> len(pairs)
+1064""",
+    "export": """\
+>>> import wikianchor
+>>> triplets = wikianchor.export(pairs="out/demo/pairs", output="out/triplets", workers=1)
+>>> sorted(triplets.head(1)[0])[:3]
+['anchor', 'negative_1', 'positive']""",
+    "report": """\
+>>> import wikianchor
+>>> wikianchor.report(directory="out/demo/pairs").splitlines()[1]
+'1,064 pairs from 3 wikis  out/demo/pairs'""",
+    "verify": """\
+>>> import wikianchor
+>>> wikianchor.verify(directory="out/demo/pairs").splitlines()[-1]
+'out/demo/pairs: all is right'""",
+}
 PIPELINES = ("build", *STAGES, *PRINTING)
 __all__ = [*PIPELINES, "score"]  # noqa: F405
 
@@ -79,6 +98,23 @@ def run_command(name: str, *, workers: int | None = None, beam: Sequence[str] = 
     return open_dataset(f"{config.output}/pairs" if name == "build" else config.output)
 
 
+def _function(name: str) -> Any:
+    """Return a command as a function, with its docstring."""
+    from wikianchor.pipelines.cli.commands import COMMANDS
+
+    def command(**options: Any) -> Any:
+        return run_command(name, **options)
+
+    command.__name__ = command.__qualname__ = name
+    example = f"\n\n{_EXAMPLES[name]}" if name in _EXAMPLES else ""
+    summary = COMMANDS[name].summary
+    command.__doc__ = (
+        f"{summary[0].upper()}{summary[1:]}.\n\nOptions: as of `wikianchor {name} --help`, by name; also `workers` and "
+        f"`beam`, see `wikianchor.commands`.{example}\n"
+    )
+    return command
+
+
 def score_export(**options: Any) -> Any:
     """Run `wikianchor score`, and return its dataset."""
     of_score = import_module("wikianchor.trainer.score.options").ScoreOptions
@@ -88,4 +124,4 @@ def score_export(**options: Any) -> Any:
 
 
 if not TYPE_CHECKING:
-    globals().update({name: partial(run_command, name) for name in PIPELINES}, score=score_export)
+    globals().update({name: _function(name) for name in PIPELINES}, score=score_export)

@@ -58,6 +58,12 @@ class PageRows(NamedTuple):
         fragments: its rows of `fragments`.
         counts: its ledger, or why the page is left out: {"pages:other_namespace": 1}, for example.
         document: its row of `documents`; None where these are not read, and for a redirect.
+
+    >>> import wikianchor
+    >>> wiki = wikianchor.open_wiki("demo/dumps/enwiki-20260101-pages-articles-multistream.xml.bz2")
+    >>> rows = wiki.read(wiki.page("Jupiter"))
+    >>> rows.title["title"], len(rows.sentences) == rows.counts["sentences:kept"]
+    ('Jupiter', True)
     """
 
     title: dict[str, Any] | None
@@ -77,6 +83,13 @@ class Wiki:
         dumps: its files, in the order of their pages; none for a wiki of which only single pages are read.
         footers: the files that should end with </mediawiki>.
         templates: path of the table of templates; None to take the built-in rules alone.
+
+    >>> import wikianchor
+    >>> wiki = wikianchor.open_wiki("demo/dumps/enwiki-20260101-pages-articles-multistream.xml.bz2")
+    >>> wiki.site.wiki, sum(page.redirect is None for page in wiki.pages())
+    ('enwiki', 62)
+    >>> next(wiki.sentences())["text"]
+    'The Solar System is the Sun together with everything that stays in orbit around it.'
     """
 
     def __init__(

@@ -36,6 +36,10 @@ class TextLink:
         start, end: where the anchor stands.
         target: title of the article, as MediaWiki normalises it.
         fragment: the section that the link leads to, or "".
+
+    >>> import wikianchor
+    >>> wikianchor.extract("It is a [[Moon#Orbit|moon]].").links
+    (TextLink(start=8, end=12, target='Moon', fragment='Orbit'),)
     """
 
     start: int
@@ -52,6 +56,10 @@ class TextGap:
         offset: its offset, in code points.
         template: lower-case name of the template that would show words there, "" where it is something else (a
             formula, for example).
+
+    >>> import wikianchor
+    >>> wikianchor.extract("It weighs {{no such template}} tonnes.").gaps
+    (TextGap(offset=10, template='no such template'),)
     """
 
     offset: int
@@ -60,7 +68,12 @@ class TextGap:
 
 @dataclass(frozen=True)
 class TextBlock:
-    """A paragraph, heading, list item or preformatted line: `text[start:end]`."""
+    """A paragraph, heading, list item or preformatted line: `text[start:end]`.
+
+    >>> import wikianchor
+    >>> [block.kind for block in wikianchor.extract("== Orbit ==\\nIt is near.\\n* It is old.").blocks]
+    ['heading', 'paragraph', 'list']
+    """
 
     kind: Literal["paragraph", "heading", "list", "preformatted"]
     start: int
@@ -77,6 +90,11 @@ class PageText:
         links: its links to articles, in order; links to other wikis, to files and categories and to the page itself are
             none.
         gaps: places where words are missing.
+
+    >>> import wikianchor
+    >>> page = wikianchor.extract("== Orbit ==\\nIt is a [[moon]].")
+    >>> page.text, len(page.blocks), len(page.links), len(page.gaps)
+    ('Orbit\\nIt is a moon.', 2, 1, 0)
     """
 
     text: str
@@ -95,6 +113,12 @@ class TextSentence:
         region: "lead", "body" or "list"; "heading", "preformatted" or "back_matter" for text that is no prose.
         sentence_index: its number on the page, from 0; headings are not counted.
         dropped: why `wikianchor sentences` leaves it out, by the names of its ledger; None where it keeps it.
+
+    >>> import wikianchor
+    >>> for sentence in wikianchor.sentences("It was cold. It weighs {{unknown}} tonnes.", include_dropped=True):
+    ...     print(sentence.sentence_index, sentence.region, sentence.dropped)
+    0 lead None
+    1 lead template
     """
 
     text: str

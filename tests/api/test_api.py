@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.dataset
 import pytest
 
 import wikianchor
@@ -216,3 +217,53 @@ def test_a_dataset_has_a_length_rows_and_a_head(demo_build: Path) -> None:
     rows = list(pairs)
     assert len(pairs) == pairs.rows() == len(rows)
     assert pairs.head(3) == rows[:3] == pairs.to_arrow().slice(0, 3).to_pylist()
+
+
+# Examples that train a model.
+TRAINING = ("evaluate", "train", "train_config")
+
+
+@pytest.mark.parametrize("name", [name for name in wikianchor.__all__ if name != "__version__"])
+def test_each_name_has_an_example_that_runs(
+    name: str, demo_build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name in TRAINING:
+        pytest.importorskip("torch", reason="NO TORCH: pip install '.[train,eval]'")
+    # As the examples say: the sample and its build, and whatever else they write.
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/demo").symlink_to(demo_build)
+    (tmp_path / "demo").symlink_to(DEMO.parent)
+    monkeypatch.chdir(tmp_path)
+    value = getattr(wikianchor, name)
+    doctests = doctest.DocTestFinder().find(value, name, module=False, globs={name: value})
+    assert doctests[0].examples or any(test.name == name and test.examples for test in doctests)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    for each in doctests:
+        if ".to_torch" in each.name:
+            pytest.importorskip("torch", reason="NO TORCH: pip install '.[train,eval]'")
+        assert runner.run(each).failed == 0, each.name
+
+
+def test_splits_and_filters(demo_build: Path) -> None:
+    pairs = wikianchor.open_dataset(demo_build / "pairs")
+    assert pairs.splits == {"train": "pairs"}
+    assert wikianchor.open_dataset(demo_build / "entities").splits == {"train": "entities"}
+    english = pairs.filter(pyarrow.dataset.field("wiki") == "enwiki", columns=["text", "wiki"])
+    assert set(english["wiki"].to_pylist()) == {"enwiki"}
+    assert english == pairs.filter({"wiki": "enwiki"}, columns=["text", "wiki"])
+    assert len(pairs.filter({"wiki": ["enwiki", "dewiki"], "entity_qid": 405})) < len(pairs.filter({})) == len(pairs)
+    with pytest.raises(TypeError, match="must be a mapping"):
+        pairs.filter("wiki == enwiki")
+    assert {row["label"]: f"Q{row['qid']}" for row in pairs.to_arrow("entities").to_pylist()}["Moon"] == "Q405"
+    assert pairs.labels()[405] == "Moon"
+    with pytest.raises(UsageError, match="no column 'tex': did you mean text"):
+        pairs.to_arrow(columns=["tex"])
+    with pytest.raises(InputError, match="no table 'entities': choose of sentences"):
+        wikianchor.open_dataset(demo_build / "sentences/enwiki").labels()
+
+
+def test_workers_of_a_data_loader_share_the_files(demo_build: Path) -> None:
+    data = pytest.importorskip("torch.utils.data", reason="NO TORCH: pip install '.[train,eval]'")
+    pairs = wikianchor.open_dataset(demo_build / "pairs")
+    loader = data.DataLoader(pairs.to_torch(columns=["text"]), batch_size=None, num_workers=2)
+    assert sorted(row["text"] for row in loader) == sorted(row["text"] for row in pairs)

@@ -1,5 +1,8 @@
 """The commands as functions: what they return, and what type checkers say of them."""
 
+import json
+import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,20 +15,9 @@ from tests.stand_in import Item, Page, run_pairs, write_entities, write_sentence
 from wikianchor import commands
 from wikianchor.io.errors import InputError, UsageError
 
-ACCEPTED = """
-from pathlib import Path
-import wikianchor
-from wikianchor import commands
-
-pairs: wikianchor.OpenDataset = wikianchor.build(dumps=Path("dumps"), output="out", wikis=["kw", "dsb"], workers=2)
-commands.sentences(dumps="a", output="b", beam=["--runner=FlinkRunner"])
-commands.score(data="x", model="m", output="o")
-text: str = wikianchor.verify(directory="out")
-config = wikianchor.train_config("ease", data="out/pairs", model="m", output="o", max_steps=3)
-model: str = wikianchor.train(config)
-wikianchor.train("simcse", data=[{"text": "a"}], model="m", output="o")
-wikianchor.evaluate("m", "eval", ["STS12"], sts=["a.tsv"])
-"""
+ROOT = Path(__file__).parents[2]
+# Programs of users, each of which runs by itself in a directory with the demo and its build.
+EXAMPLES = sorted((ROOT / "docs/examples").glob("*.py"))
 REFUSED = (
     'wikianchor.train("eese", data="x")',
     'wikianchor.train("ease", dtaa="x")',
@@ -34,6 +26,15 @@ REFUSED = (
     'wikianchor.build(dumps="d", output="o", min_links="3")',
     'commands.pairs(sentences="s", entities=3, output="o")',
     'commands.pears(output="o")',
+    "wikianchor.open_wiki(dumps=3)",
+    'wikianchor.read_items("d.json", wikis=3)',
+    'wikianchor.open_dataset("d").head("3")',
+    'wikianchor.open_dataset("d").to_arrow(columns=[1])',
+    'wikianchor.extract("text").links[0].titel',
+    'wikianchor.train("ease", data="x", max_steps="3")',
+    'wikianchor.train_config("mboe", data="x")',
+    'wikianchor.evaluate(["a", "b"], data="x")',
+    'len(wikianchor.verify(directory="o")["passed"])',
 )
 
 
@@ -98,22 +99,42 @@ def test_each_function_is_a_command() -> None:
         commands.pears()  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs(
+    example: Path,
+    demo_build: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if "torch" in example.read_text("utf-8") or "train" in example.stem:
+        pytest.importorskip("torch", reason="NO TORCH: pip install '.[train,eval]'")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/demo").symlink_to(demo_build)
+    (tmp_path / "demo").symlink_to(ROOT / "demo")
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(example), run_name="__main__")
+    assert capsys.readouterr().out.strip()
+
+
 @pytest.mark.slow
 def test_type_checkers_know_the_options(tmp_path: Path) -> None:
+    """They accept each of the examples, and refuse each of the lines."""
     pytest.importorskip("mypy")
-    program = [*ACCEPTED.splitlines(), *REFUSED]
-    (tmp_path / "program.py").write_text("\n".join(program), "utf-8")
-    root = Path(__file__).parents[2]
-    command = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--strict",
-        "--follow-imports=silent",
-        "--hide-error-context",
-        "program.py",
-    ]
-    cache = f"--cache-dir={root / '.mypy_cache'}"
-    ended = subprocess.run([*command, cache], cwd=tmp_path, env={"MYPYPATH": str(root)}, capture_output=True, text=True)
-    lines = {int(line.split(":")[1]) for line in ended.stdout.splitlines() if ": error:" in line}
-    assert lines == set(range(len(program) - len(REFUSED) + 1, len(program) + 1)), ended.stdout + ended.stderr
+    head = ["import wikianchor", "from wikianchor import commands"]
+    program = tmp_path / "program.py"
+    program.write_text("\n".join([*head, *REFUSED]), "utf-8")
+    options = ["--strict", "--follow-imports=silent", "--hide-error-context", f"--cache-dir={ROOT / '.mypy_cache'}"]
+    command = [sys.executable, "-m", "mypy", *options, "program.py", *map(str, EXAMPLES)]
+    ended = subprocess.run(command, cwd=tmp_path, env={"MYPYPATH": str(ROOT)}, capture_output=True, text=True)
+    errors = [line.split(":")[:2] for line in ended.stdout.splitlines() if ": error:" in line]
+    wanted = [["program.py", str(number)] for number in range(len(head) + 1, len(head) + len(REFUSED) + 1)]
+    assert sorted({tuple(error) for error in errors}) == sorted(map(tuple, wanted)), ended.stdout + ended.stderr
+    if shutil.which("pyright") is None:
+        pytest.skip("NO PYRIGHT: pip install pyright")
+    command = ["pyright", "--outputjson", f"--pythonpath={sys.executable}", "program.py", *map(str, EXAMPLES)]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    found = json.loads(ended.stdout)["generalDiagnostics"]
+    lines = {each["range"]["start"]["line"] + 1 for each in found if each["severity"] == "error"}
+    assert {each["file"] for each in found} == {str(program)}, ended.stdout
+    assert lines == set(range(len(head) + 1, len(head) + len(REFUSED) + 1)), ended.stdout

@@ -81,6 +81,36 @@ wikianchor build --dumps=dumps --output=/proc/new
   1 /proc/new/sentences/enwiki: cannot be written (No such file or directory): choose another --output
 wikianchor release none.toml --output=new --to=place
   1 none.toml: cannot be read (No such file or directory): check the path and the disk
+wikianchor build --dumps=dumps --output=new --labels=en,xx-notalang
+  2 --labels=en,xx-notalang: xx-notalang is no language: write its code, such as uk or sr-latn
+wikianchor entities --wikidata=dumps/wikidata.json --wikis=en --labels=englsh --output=new
+  2 --labels=englsh: englsh is no language...
+wikianchor build --dumps=dumps --output=new --wikis=
+  2 --wikis= names no wiki: write it like en,ja
+wikianchor build --dumps=dumps --output=new --price_per_vcpu_hour=nan
+  2 --price_per_vcpu_hour=nan: must be a finite number
+wikianchor build --dumps=dumps --output=new --json=yes
+  2 argument --json/--no-json: ignored explicit argument 'yes': see --help
+wikianchor build --dumps=dumps --output=new --details=all
+  2 argument --details/--no-details: ignored explicit argument 'all': see --help
+wikianchor build --dumps=dumps --output=new --quite
+  2 unknown flag --quite: did you mean --quiet?
+wikianchor report out --html=
+  2 --html= names no file
+wikianchor report out --details
+  2 unknown flag --details: see --help
+wikianchor publish out/pairs --to=out/../out/pairs
+  2 --to=out/../out/pairs is what is published: name another directory
+wikianchor publish out/pairs --to=new --release=out/pairs
+  2 --release=out/pairs is what is published: name another directory
+wikianchor download --wikis=en --output=new --contact=a@b.c --date=20261399
+  2 --date=20261399: write it like 20260101, or latest
+wikianchor topics --sql=text.txt --output=
+  2 --output= names no file
+wikianchor items --dumps=dumps --output=
+  2 --output= names no file
+wikianchor demo --data=/proc/new --output=new
+  1 /proc/new/dumps/...: cannot be written (No such file or directory): choose another --data
 wikianchor build --dumps=dumps --output=new --preset=papr
   2 argument --preset: invalid choice: 'papr' (choose from ...): did you mean paper?
 wikianchor build --dumps=dumps --output=new --preset=released --wikis=dewiki

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -11,17 +13,22 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from wikianchor.io.errors import InputError
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.flags import did_you_mean
 from wikianchor.io.storage import filesystem, local_path
 from wikianchor.pipelines.dataset.entity_labels import LABELLED, entity_labels, labelled
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.dataset.reader import Dataset, opened_shard
+from wikianchor.pipelines.dataset.split_configs import split_of
 
 if TYPE_CHECKING:
     import datasets
     import pandas
     import polars
+    import pyarrow.compute as arrow_compute
     import pyarrow.dataset as arrow_dataset
+
+    from wikianchor.api.torch_rows import TorchRows
 
 
 class OpenDataset:
@@ -30,6 +37,13 @@ class OpenDataset:
     Attributes:
         manifest: what `manifest.json` says: options, versions, inputs, ledger, shards with their sha256.
         configs: the names of its tables; the first is the one that the methods read by default.
+
+    >>> import wikianchor
+    >>> pairs = wikianchor.open_dataset("out/demo/pairs")
+    >>> pairs
+    <pairs in out/demo/pairs: pairs: 1,064 rows, entities: 79 rows>
+    >>> len(pairs), pairs.head(1)[0]["wiki"], sum(row["wiki"] == "enwiki" for row in pairs)
+    (1064, 'enwiki', 546)
     """
 
     def __init__(self, directory: str, manifest: Mapping[str, Any]) -> None:
@@ -52,6 +66,51 @@ class OpenDataset:
     def head(self, rows: int = 5) -> list[dict[str, Any]]:
         """Return the first rows of the first table."""
         return list(islice(self, rows))
+
+    @property
+    def splits(self) -> dict[str, str]:
+        """The table of each split: {"train": "pairs"}, and those of "dev" and "test" where --split held rows out."""
+        base = self.configs[0]
+        return {split: config for config in self.configs for name, split in [split_of(config)] if name == base}
+
+    def labels(self) -> dict[int, str]:
+        """Return the label of each item of the table of entities by its number, "Q42" where it has none.
+
+        >>> import wikianchor
+        >>> wikianchor.open_dataset("out/demo/pairs").labels()[405]
+        'Moon'
+        """
+        qids = (qid for batch in self.batches("entities", ["qid"]) for qid in batch["qid"].to_pylist())
+        return dict(zip(qids, entity_labels(self._dataset).to_pylist(), strict=True))
+
+    def filter(
+        self,
+        where: Mapping[str, Any] | arrow_compute.Expression,
+        config: str = "",
+        columns: Sequence[str] | None = None,
+    ) -> pa.Table:
+        """Return some rows of a table; only the columns and row groups that are needed are read.
+
+        Args:
+            where: the value of a column by its name, or a list of values; or an expression of PyArrow.
+            config: the config of the table.
+            columns: those to return; None for all.
+
+        >>> import wikianchor
+        >>> pairs = wikianchor.open_dataset("out/demo/pairs")
+        >>> pairs.filter({"wiki": "enwiki"}, columns=["text"]).num_rows
+        546
+        """
+        from pyarrow import compute
+
+        if isinstance(where, Mapping):
+            parts = [
+                compute.field(name).isin(value if isinstance(value, list) else [value]) for name, value in where.items()
+            ]
+            where = functools.reduce(operator.and_, parts, compute.scalar(True))
+        elif not isinstance(where, compute.Expression):
+            raise TypeError(f"filter({where!r}): must be a mapping of columns to values, or an expression of PyArrow")
+        return self.scan(config).to_table(columns=None if columns is None else list(columns), filter=where)
 
     def rows(self, config: str = "") -> int:
         """Return the number of rows of a table."""
@@ -79,6 +138,7 @@ class OpenDataset:
 
         Raises:
             InputError: a file is missing or damaged.
+            UsageError: there is no such column.
         """
         stored = None if columns is None else list(columns)
         resolved = [name for name in LABELLED if stored and name in stored and self._lacks(name)]
@@ -89,6 +149,10 @@ class OpenDataset:
             if not path.endswith(".parquet"):
                 raise InputError(f"{path}: not Parquet: read it as text, or export with --format=sentence-transformers")
             with opened_shard(path) as file:
+                known = [*file.schema_arrow.names, *resolved]
+                if unknown := [name for name in columns or () if name not in known]:
+                    suggestion = did_you_mean(unknown[0], known) or f": choose of {', '.join(known)}"
+                    raise UsageError(f"{self._dataset.directory}: no column {unknown[0]!r}{suggestion}")
                 for group in range(file.num_row_groups):
                     table = file.read_row_group(group, columns=stored)
                     for name in resolved:
@@ -100,8 +164,9 @@ class OpenDataset:
     def scan(self, config: str = "") -> arrow_dataset.Dataset:
         """Return a table as a dataset of PyArrow, which reads only the columns and row groups that are asked for.
 
-        Example:
-            pairs.scan().to_table(columns=["text"], filter=pyarrow.dataset.field("wiki") == "enwiki")
+        >>> import wikianchor
+        >>> wikianchor.open_dataset("out/demo/pairs").scan().schema.names[:2]
+        ['text', 'mention_start']
         """
         import pyarrow.dataset as arrow_dataset
 
@@ -133,6 +198,19 @@ class OpenDataset:
         builder = {"parquet": "parquet", "jsonl.gz": "json", "csv.gz": "csv"}[basename(files[0]).partition(".")[2]]
         return load_dataset(builder, data_files=files, split="train", streaming=streaming)
 
+    def to_torch(self, config: str = "", columns: Sequence[str] | None = None) -> TorchRows:
+        """Return a table as an iterable dataset of PyTorch, of rows as dicts; `columns` as in `batches`. The workers of
+        a `torch.utils.data.DataLoader` share the files.
+
+        >>> import wikianchor
+        >>> rows = wikianchor.open_dataset("out/demo/pairs").to_torch(columns=["text", "entity"])
+        >>> sorted(next(iter(rows)))
+        ['entity', 'text']
+        """
+        from wikianchor.api.torch_rows import TorchRows
+
+        return TorchRows(self, config, columns)
+
     def _lacks(self, column: str) -> bool:
         """Return whether a column is not in the rows, as that of labels is in those of a release."""
         return all(column not in pq.read_schema(path).names for path in self.shards()[:1])
@@ -152,9 +230,10 @@ def open_dataset(directory: str | os.PathLike[str]) -> OpenDataset:
     Raises:
         InputError: there is no finished dataset.
 
-    Example:
-        pairs = wikianchor.open_dataset("out/pairs")
-        frame = pairs.to_pandas(columns=["text", "entity", "hard_negatives"])
+    >>> import wikianchor
+    >>> pairs = wikianchor.open_dataset("out/demo/pairs")
+    >>> pairs.to_arrow(columns=["text", "entity", "hard_negatives"]).num_rows
+    1064
     """
     path = local_path(directory).rstrip("/")
     if (manifest := read_manifest(path)) is None:

@@ -32,9 +32,10 @@ def read_pages(path: str | os.PathLike[str], namespaces: Collection[int] | None 
         Truncated: the file ends inside a page; all pages before it have been yielded.
         InputError: the file cannot be read, or its XML is malformed.
 
-    Example:
-        for page in wikianchor.read_pages("ukwiki-20260101-pages-articles.xml.bz2", namespaces={10}):
-            print(page.title, len(page.text))
+    >>> import wikianchor
+    >>> pages = wikianchor.read_pages("demo/dumps/enwiki-20260101-pages-articles-multistream.xml.bz2")
+    >>> next(pages).title
+    'Solar System'
     """
     path = local_path(path)
     for raw, offset in cut_pages(read_range(Range(path, 0, file_size(path), last=True)), path):
@@ -60,6 +61,11 @@ def read_items(
     Raises:
         InputError: the file cannot be read, or a line is no entity.
         UsageError: one of the wikis or languages does not exist.
+
+    >>> import wikianchor
+    >>> item = next(wikianchor.read_items("demo/dumps/wikidata-20260101-all.json.gz", "en,jawiki"))
+    >>> item.qid, item.labels, dict(item.sitelinks)["enwiki"]
+    (2, (('en', 'Earth'),), 'Earth')
     """
     path, wikis = local_path(path), wikis_given(wikis)
     languages = split_list(languages) if isinstance(languages, str) else languages

@@ -32,8 +32,10 @@ def train(config: str | Config, *, callbacks: Iterable[Callback] = (), **options
         InputError: an input cannot be read.
         TypeError: there is no such option.
 
-    Example:
-        wikianchor.train("ease", data="out/pairs", model="bert-base-uncased", output="models/ease", max_steps=1000)
+    >>> import wikianchor
+    >>> sizes = {"max_steps": 1, "softmax_size": 8, "max_length": 16, "eval_steps": 0}
+    >>> wikianchor.train("ease", data="out/demo/pairs", new="tiny", output="models/one", device="cpu", **sizes)
+    'models/one/model'
     """
     from wikianchor.trainer import task
 
@@ -56,6 +58,11 @@ def train_config(objective: str, config: str = "", **options: Any) -> Config:
         UsageError: the options do not go together.
         InputError: the file cannot be read.
         TypeError: there is no such option.
+
+    >>> import wikianchor
+    >>> config = wikianchor.train_config("ease", data="out/demo/pairs", new="tiny", output="models/ease", max_steps=3)
+    >>> config.objective, config.max_steps, config.learning_rate
+    ('ease', 3, 3e-05)
     """
     from wikianchor.trainer.config import CONFIGS, make
     from wikianchor.trainer.data.own_rows import save_rows
@@ -89,6 +96,12 @@ def evaluate(
         UsageError: there is no such task.
         InputError: a set or the model cannot be read.
         TypeError: there is no such option.
+
+    >>> import wikianchor
+    >>> options = {"new": "tiny", "max_steps": 1, "max_length": 16, "eval_steps": 0, "device": "cpu"}
+    >>> model = wikianchor.train("simcse", data="out/demo/pairs", output="models/two", **options)
+    >>> [result.task for result in wikianchor.evaluate(model, sts=["demo/sts.tsv"], device="cpu")]
+    ['STS.sts.tsv']
     """
     from wikianchor.trainer.evaluate.command import run
     from wikianchor.trainer.evaluate.options import EvaluateOptions

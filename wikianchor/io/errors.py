@@ -2,7 +2,15 @@
 
 
 class UsageError(Exception):
-    """The command line is wrong: exit status 2."""
+    """The command line is wrong, or the options of a call: exit status 2.
+
+    >>> import wikianchor
+    >>> try:
+    ...     wikianchor.extract("text", language="klingonish")
+    ... except wikianchor.UsageError as error:
+    ...     print(error)
+    --language: klingonish is not a wiki in a language: write it like en or enwiki
+    """
 
 
 class InputError(Exception):
@@ -11,6 +19,13 @@ class InputError(Exception):
     Args:
         message: one line.
         results: what the command has found out in spite of it, None for nothing.
+
+    >>> import wikianchor
+    >>> try:
+    ...     wikianchor.open_dataset("nowhere")
+    ... except wikianchor.InputError as error:
+    ...     print(error)
+    nowhere: no finished dataset here (no manifest.json): run its stage to the end
     """
 
     def __init__(self, message: str = "", results: object = None) -> None:

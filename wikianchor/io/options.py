@@ -127,6 +127,9 @@ class Option:
         if self.auto and value == AUTO:
             return None
         value = _with_home(value)
+        if self.parse and isinstance(value, (list, tuple)) and not any("," in str(item) for item in value):
+            # A list of Python means the same as one with commas.
+            value = ",".join(map(str, value))
         read = self._parsed(value) if isinstance(value, str) else value
         if self.kind is tuple:
             read = tuple(read)
@@ -451,6 +454,17 @@ def directory(value: str, flag: str) -> str:
     if not path.strip("/"):
         raise UsageError(f"--{flag}={value}: name a " + (f"bucket: {scheme}://BUCKET/PATH" if is_uri else "directory"))
     return value.rstrip("/")
+
+
+def file_path(value: str, flag: str) -> str:
+    """Return the path of a file.
+
+    Raises:
+        UsageError: the path is empty, as that of an unset variable.
+    """
+    if not value:
+        raise UsageError(f"--{flag}= names no file")
+    return value
 
 
 def at_least(least: int) -> Check:

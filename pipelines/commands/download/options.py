@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import re
 from collections.abc import Mapping
@@ -27,9 +28,15 @@ not name a contact: give an address once, with --contact.
 def _date(value: str, flag: str) -> str | None:
     if value == "latest":
         return None
-    if not re.fullmatch(r"\d{8}|\d{4}-\d\d-\d\d", value):
-        raise UsageError(f"--{flag}={value}: write it like 20260101, or latest")
-    return value.replace("-", "")
+    digits = value.replace("-", "")
+    try:
+        if re.fullmatch(r"\d{8}|\d{4}-\d\d-\d\d", value):
+            datetime.date(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
+            return digits
+    except ValueError:
+        # No such day.
+        pass
+    raise UsageError(f"--{flag}={value}: write it like 20260101, or latest")
 
 
 def _address(value: str, flag: str) -> str:

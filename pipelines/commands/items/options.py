@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from wikianchor.io.option_groups import Output
+from wikianchor.io.options import file_path
 from wikianchor.pipelines.wikimedia.options import DumpPaths
 
 DESCRIPTION = """\
@@ -21,6 +22,10 @@ class ItemsOptions(Output, DumpPaths):
     """Options of the command `items`."""
 
     ADJUSTED: ClassVar[Any] = {
-        "output": {"metavar": "FILE", "help": "the file to write, beside the dumps, such as dumps/wikidata.json.gz"},
+        "output": {
+            "metavar": "FILE",
+            "help": "the file to write, beside the dumps, such as dumps/wikidata.json.gz",
+            "parse": file_path,
+        },
         "dumps": {"help": "pages-articles dumps: directories, files or globs"},
     }

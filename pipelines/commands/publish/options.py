@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -46,8 +47,11 @@ class PublishOptions(DryRun, Target, BuiltDirectory):
         """Return the options with the directory of the release.
 
         Raises:
-            UsageError: `datasets` are no names on the Hub.
+            UsageError: `datasets` are no names on the Hub, or what is published would be written over.
         """
+        for flag, place in (("to", self.target), ("release", self.release)):
+            if place and os.path.realpath(place) == os.path.realpath(self.directory):
+                raise UsageError(f"--{flag}={place} is what is published: name another directory")
         if wrong := [name for name in self.datasets if not re.fullmatch(r"[\w.-]+/[\w.-]+", name)]:
             raise UsageError(f"--datasets={wrong[0]}: write it like user/name, the name of a dataset on the Hub")
         return replace(self, release=self.release or f"{self.directory}-release")

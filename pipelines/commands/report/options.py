@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.option_groups import Seed
-from wikianchor.io.options import option
+from wikianchor.io.options import file_path, option
 from wikianchor.pipelines.wikimedia.options import BuiltDirectory, DumpPaths
 
 DESCRIPTION = """\
@@ -20,7 +20,9 @@ class ReportOptions(Seed, DumpPaths, BuiltDirectory):
     """Options of the command `report`."""
 
     dumps: str = ""
-    html: str | None = option(None, metavar="FILE", help="write the report as one page that needs no network")
+    html: str | None = option(
+        None, metavar="FILE", help="write the report as one page that needs no network", parse=file_path
+    )
 
     def completed(self) -> ReportOptions:
         """Check that the options go together.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from wikianchor.io.option_groups import Output
+from wikianchor.io.options import file_path
 from wikianchor.pipelines.mewsc16.options import WikinewsTables
 
 
@@ -15,5 +16,5 @@ class TopicsOptions(Output, WikinewsTables):
     """Options of the command `topics`."""
 
     ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "output": {"metavar": "FILE", "help": "the topic map, for mewsc16 --topics"}
+        "output": {"metavar": "FILE", "help": "the topic map, for mewsc16 --topics", "parse": file_path}
     }
