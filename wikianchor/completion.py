@@ -30,6 +30,7 @@ _CLASSES = {
     "onnx": "trainer.onnx.options.OnnxOptions",
     "score": "trainer.score.options.ScoreOptions",
     "detect": "trainer.mboe.detect.DetectOptions",
+    "link": "trainer.linking.options.LinkOptions",
     "completion": "completion.CompletionOptions",
 }
 BASH = """\
