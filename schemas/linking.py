@@ -60,8 +60,8 @@ SCHEMA = schema(
         field(
             "candidates",
             list_of(CANDIDATE),
-            "At most 30 items of the name in the wiki of the page, the most frequent first; items of equal frequency "
-            "in ascending order.",
+            "At most 30 items of the name in the wiki of the page, or for Wikinews in the Wikipedia of its language, "
+            "the most frequent first; items of equal frequency in ascending order.",
         ),
         field(
             "rank",

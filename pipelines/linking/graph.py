@@ -12,7 +12,7 @@ The elements are wikis and shards. Rows keep the order of `documents`, `entities
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -43,12 +43,10 @@ def run(config: LinkingOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     entities = open_one(config.entities, "entities", entities_schema.VERSION, "entities")
     earlier = [open_one(config.previous, "documents", documents_schema.VERSION, "previous")] if config.previous else []
     wikis = documents.options["wikis"]
-    for flag, dataset in (
-        ("mentions", mentions),
-        ("entities", entities),
-        *(("previous", dataset) for dataset in earlier),
-    ):
-        if missing := sorted(set(wikis).difference(dataset.options["wikis"])):
+    names = {wiki: wiki_of_names(wiki, mentions.options["wikis"]) for wiki in wikis}
+    needed = [("mentions", mentions, names.values()), ("entities", entities, wikis)]
+    for flag, dataset, of_documents in (*needed, *(("previous", dataset, wikis) for dataset in earlier)):
+        if missing := sorted(set(of_documents).difference(dataset.options["wikis"])):
             raise InputError(
                 f"--{flag}={dataset.directory} has nothing of {', '.join(missing)}, which --documents has: build it "
                 "again with that wiki"
@@ -58,11 +56,21 @@ def run(config: LinkingOptions, beam_args: Sequence[str]) -> dict[str, Any]:
         schema_version=schema.VERSION,
         output=config.output,
         inputs=input_records([documents, mentions, entities, *earlier]),
-        options=recorded(config) | {"wikis": wikis},
+        options=recorded(config) | {"wikis": wikis, "names": names},
         build=partial(build, config=config, documents=documents, mentions=mentions, entities=entities, earlier=earlier),
         load=Load(sum(documents.sizes("documents")) / LINKING),
     )
     return run_stage(stage, beam_args)
+
+
+def wiki_of_names(wiki: str, known: Collection[str]) -> str:
+    """Return the wiki whose names are those of a wiki: of a Wikinews the Wikipedia in its language, if it is known.
+
+    >>> wiki_of_names("enwikinews", ["enwiki"]), wiki_of_names("enwikinews", ["enwikinews"])
+    ('enwiki', 'enwikinews')
+    """
+    wikipedia = f"{wiki.partition('wiki')[0]}wiki"
+    return wikipedia if wikipedia in known else wiki
 
 
 def build(
@@ -92,7 +100,9 @@ def build(
     wikis = tuple(sorted(documents.options["wikis"]))
     task = LinkingTask(work, config.format, Split(config.split, config.seed), wikis)
     before = earlier[0].directory if earlier else ""
-    tasks = [IndexTask(wiki, documents.directory, mentions.directory, before) for wiki in wikis]
+    names = [wiki_of_names(wiki, mentions.options["wikis"]) for wiki in wikis]
+    sources = (documents.directory, mentions.directory, before)
+    tasks = [IndexTask(wiki, of_names, *sources) for wiki, of_names in zip(wikis, names, strict=True)]
     built = (
         pipeline
         | "List wikis" >> beam.Create(tasks)  # IndexTask

@@ -41,13 +41,14 @@ class WikiIndexes(NamedTuple):
 
     Attributes:
         wiki: database name.
+        wiki_of_names: the wiki whose names are looked up.
         pages: path of the table of `Pages`.
-        names, links: paths of the tables of `Names` and of the links of each item; "" where `mentions` has no name of
-            the wiki.
+        names, links: paths of the tables of `Names` and of the links of each item.
         earlier: path of the table of the links of earlier documents; "" without these.
     """
 
     wiki: str
+    wiki_of_names: str
     pages: WorkPath
     names: WorkPath
     links: WorkPath
@@ -55,9 +56,11 @@ class WikiIndexes(NamedTuple):
 
 
 class IndexTask(NamedTuple):
-    """A wiki whose tables are made: its name, and the directories of its datasets, "" for none."""
+    """A wiki whose tables are made: its name and that of the wiki of its names, and the directories of its datasets;
+    `earlier` is "" for none."""
 
     wiki: str
+    wiki_of_names: str
     documents: str
     mentions: str
     earlier: str
@@ -75,18 +78,17 @@ def link_keys(page_ids: Ints, qids: Ints) -> Hashes:
 
 def build_indexes(task: IndexTask, work: Workspace) -> WikiIndexes:
     """Write the tables of a wiki."""
-    wiki = task.wiki
-    pages = dataset_at(task.documents).rows("documents")
-    of_pages = _build(f"pages-{wiki}", _pages(task.documents, wiki), _PAGE, _sorted_pages, rows=pages, work=work)
-    names = links = earlier = ""
-    if task.mentions:
-        rows = dataset_at(task.mentions).rows("mentions")
-        names = _build(f"names-{wiki}", _names(task.mentions, wiki), _NAME, _top_names, rows=rows, work=work)
-        links = _build(f"links-{wiki}", _link_counts(task.mentions, wiki), _COUNT, _summed, rows=rows, work=work)
+    wiki, of_names = task.wiki, task.wiki_of_names
+    rows = dataset_at(task.documents).rows("documents")
+    pages = _build(f"pages-{wiki}", _pages(task.documents, wiki), _PAGE, _sorted_pages, rows=rows, work=work)
+    rows = dataset_at(task.mentions).rows("mentions")
+    names = _build(f"names-{wiki}", _names(task.mentions, of_names), _NAME, _top_names, rows=rows, work=work)
+    links = _build(f"links-{wiki}", _link_counts(task.mentions, of_names), _COUNT, _summed, rows=rows, work=work)
+    earlier = ""
     if task.earlier:
         rows = LINKS_OF_PAGE * dataset_at(task.earlier).rows("documents")
         earlier = _build(f"earlier-{wiki}", _links(task.earlier, wiki), _KEY, _distinct, rows=rows, work=work)
-    return WikiIndexes(wiki, of_pages, names, links, earlier)
+    return WikiIndexes(wiki, of_names, pages, names, links, earlier=earlier)
 
 
 def _build(
@@ -297,11 +299,9 @@ def link_counts(path: str, qids: Ints) -> Ints:
     """Return the number of links to each item.
 
     Args:
-        path: that of the table of the links of each item; "" for none.
+        path: that of the table of the links of each item.
         qids: the items.
     """
-    if not path:
-        return np.zeros(len(qids), np.int64)
     tables = open_tables(path)
     index = find(tables["key"], item_keys(qids))
     counts = np.zeros(len(qids), np.int64)

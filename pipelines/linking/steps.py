@@ -200,7 +200,8 @@ def _link_table(
             split[chosen] = task.split.of_pages(hash_string(wiki), page_ids[chosen], page_items[chosen])
         # A link to a section of a page, and one to another wiki, is in no count of `mentions`.
         of_wiki = [rows[row] for row in chosen.tolist()]
-        counted = np.fromiter((row["target_wiki"] == wiki and not row["fragment"] for row in of_wiki), np.bool_)
+        own_wiki = wiki if wiki == indexes[wiki].wiki_of_names else ""
+        counted = np.fromiter((row["target_wiki"] == own_wiki and not row["fragment"] for row in of_wiki), np.bool_)
         keys = fold_all([without_quotes(row["surface"]) for row in of_wiki], is_chinese(wiki))
         of_rows = _ranked(indexes[wiki].names, pa.array(keys, pa.string()), qids[chosen], counted)
         if earlier := indexes[wiki].earlier:
@@ -234,14 +235,11 @@ def _ranked(path: str, keys: pa.Array, qids: Ints, counted: np.ndarray[Any, Any]
     """Return the candidates of names, and the ranks of items among them.
 
     Args:
-        path: that of the table of `Names`; "" for none.
+        path: that of the table of `Names`.
         keys: the folded names.
         qids: the items.
         counted: whether the link is among those of the counts.
     """
-    if not path:
-        nothing = [None] * len(keys)
-        return {"candidates": [[] for _ in nothing], "rank": nothing, "held_out_rank": nothing}
     all_of_names = Names(path).candidates(keys)
     is_gold = all_of_names.qids == qids[all_of_names.names]
     rank = np.full(len(keys), -1)
@@ -289,11 +287,13 @@ def write_items(shard: LinkingShard, task: LinkingTask, indexes: Mapping[str, Wi
     """Write the items of a shard of `entities` that have a page in the documents or a link."""
     counts = Counter(kept=0, no_page=0)
     tables = {wiki: Pages(index.pages) for wiki, index in sorted(indexes.items())}
+    # Two wikis may have the names of one.
+    of_links = {index.wiki_of_names: index.links for _, index in sorted(indexes.items())}.values()
     columns = ["qid", "types", "labels", "descriptions", "aliases"]
     with task.writer("items", shard.order) as writer:
         for batch in read_batches(shard.path, columns):
             qids = batch["qid"].to_numpy()
-            links = sum((link_counts(index.links, qids) for index in indexes.values()), np.zeros(len(qids), np.int64))
+            links = sum((link_counts(path, qids) for path in of_links), np.zeros(len(qids), np.int64))
             pages: list[list[dict[str, Any]]] = [[] for _ in range(len(qids))]
             for wiki, table in tables.items():
                 index = table.find(qids)

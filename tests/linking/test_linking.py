@@ -14,7 +14,7 @@ import pytest
 
 from tests.commands.test_verify import rewrite
 from tests.conftest import made_once
-from tests.documents.test_documents import write_wiki
+from tests.documents.test_documents import write_news, write_wiki
 from tests.dumps import item, json_dump, page
 from tests.engines import THREADS
 from tests.stand_in import digests, read_rows
@@ -25,6 +25,8 @@ from wikianchor.pipelines.linking import graph, indexes
 from wikianchor.pipelines.linking.options import LinkingOptions
 from wikianchor.pipelines.linking.steps import CONTEXT
 from wikianchor.pipelines.mentions.anchors import _without_quotes
+from wikianchor.trainer.linking.command import run as run_link
+from wikianchor.trainer.linking.options import parse
 
 LONG = "The tree is tall. " * 80
 ENGLISH = [
@@ -238,6 +240,30 @@ def test_tables_of_many_partitions_are_the_same(sources: Path, tmp_path: Path, m
     whole = digests(graph.run(config_of(sources, tmp_path / "one"), []))
     monkeypatch.setattr(indexes, "ROWS_AT_ONCE", 1)
     assert digests(graph.run(config_of(sources, tmp_path / "many"), [])) == whole
+
+
+def test_mentions_of_wikinews_have_the_names_of_wikipedia(tmp_path: Path, wikianchor: Callable[..., Any]) -> None:
+    news = write_news(tmp_path, wikianchor, "enwiki")
+    entities, now = f"--entities={tmp_path}/entities", tmp_path
+    rows = f"--sentences={tmp_path}/sentences/enwiki"
+    assert wikianchor("documents", *news).status == 0
+    assert wikianchor("mentions", rows, entities, f"--output={now}/mentions").status == 0
+    inputs = [f"--documents={now}/out", f"--mentions={now}/mentions", entities]
+    ended = wikianchor("linking", *inputs, f"--output={now}/linking")
+    assert ended.status == 0, ended
+    rows_of = {row["surface"]: row for row in read_rows(now / "linking", "linking")}
+    apple = rows_of["an apple"]
+    assert (apple["wiki"], apple["target_wiki"], apple["target"], apple["qid"]) == (
+        "enwikinews",
+        "enwiki",
+        "Old apple",
+        89,
+    )
+    assert [candidate["qid"] for candidate in rows_of["fruit"]["candidates"]] == [3]
+    # No count of Wikipedia has the link.
+    assert (rows_of["fruit"]["rank"], rows_of["fruit"]["held_out_rank"]) == (0, 0)
+    scored = run_link(parse([f"--linking={now}/linking"]))
+    assert "| linking | en | prior | 2 | 0 | 0.500 |" in scored
 
 
 @pytest.mark.real

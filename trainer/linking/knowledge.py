@@ -41,11 +41,13 @@ class Linking:
     Attributes:
         path: its directory.
         manifest: the content of manifest.json.
-        wikis: the wiki of each language, by the code of the language.
+        names: the wiki whose names are those of each wiki.
+        wikis: the wiki of the names of each language, by the code of the language.
     """
 
     path: str
     manifest: dict[str, Any]
+    names: Mapping[str, str]
     wikis: Mapping[str, str]
 
     def shards(self, config: str) -> list[str]:
@@ -66,11 +68,11 @@ def open_linking(path: str) -> Linking:
         InputError: the directory holds no finished dataset `linking` of a supported version, or no Parquet.
     """
     manifest = read_manifest(path, {"linking": schema.VERSION})
-    with malformed(f"{path}/manifest.json: says nothing of wikis and format"):
-        wikis, form = list(manifest["options"]["wikis"]), str(manifest["options"]["format"])
+    with malformed(f"{path}/manifest.json: says nothing of names and format"):
+        names, form = dict(manifest["options"]["names"]), str(manifest["options"]["format"])
     if form != "parquet":
         raise InputError(f"{path}: holds files of the format {form}: build it again with --format=parquet")
-    return Linking(path, manifest, {language_of(wiki): wiki for wiki in wikis})
+    return Linking(path, manifest, names, {language_of(wiki): names[wiki] for wiki in sorted(names)})
 
 
 def language_of(wiki: str) -> str:
@@ -85,7 +87,7 @@ def language_of(wiki: str) -> str:
 def held_out(linking: Linking, sample: int, seed: int) -> Iterator[Mention]:
     """Yield the rows that a dataset holds out, or all of them where it holds out none.
 
-    Links to sections and to other wikis are left out.
+    Links to sections are left out, and those to wikis whose names the dataset does not have.
 
     Args:
         linking: the dataset.
@@ -94,7 +96,8 @@ def held_out(linking: Linking, sample: int, seed: int) -> Iterator[Mention]:
     """
     config = next((name for name in HELD_OUT if linking.shards(name)), HELD_OUT[-1])
     rows = (row for batch in linking.batches(config, schema.SCHEMA, _COLUMNS) for row in batch.to_pylist())
-    whole_pages = (row for row in rows if row["target_wiki"] == row["wiki"] and not row["fragment"])
+    names = linking.names
+    whole_pages = (row for row in rows if row["target_wiki"] == names[row["wiki"]] and not row["fragment"])
 
     def order(row: Mapping[str, Any]) -> bytes:
         position = f"{row['wiki']} {row['page_id']} {row['start']}".encode()
@@ -106,7 +109,8 @@ def held_out(linking: Linking, sample: int, seed: int) -> Iterator[Mention]:
             source=config,
             language=language_of(row["wiki"]),
             **context,
-            is_counted=True,
+            # The links of a Wikinews are in no count of a Wikipedia.
+            is_counted=names[row["wiki"]] == row["wiki"],
             is_candidate=row["held_out_rank"] is not None,
         )
 

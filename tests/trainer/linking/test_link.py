@@ -66,7 +66,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_dataset(
         tmp_path_factory.mktemp("data") / "linking",
         "linking",
-        {"wikis": ["enwiki"], "format": "parquet"},
+        {"names": {"enwiki": "enwiki"}, "format": "parquet"},
         {
             "names": (schema.NAMES, [names]),
             "items": (schema.ITEMS, [items]),
@@ -230,5 +230,5 @@ def test_a_model_ranks_the_candidates(
 
 
 def test_other_formats_are_refused(tmp_path: Path, wikianchor: Callable[..., Any]) -> None:
-    path = write_dataset(tmp_path / "kilt", "linking", {"wikis": ["enwiki"], "format": "kilt"}, {})
+    path = write_dataset(tmp_path / "kilt", "linking", {"names": {"enwiki": "enwiki"}, "format": "kilt"}, {})
     assert command.main([f"--linking={path}"]) == 1
