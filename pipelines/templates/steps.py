@@ -151,7 +151,11 @@ class TemplatePages:
     def definition(self, page: Page) -> Definition:
         """Return what a template or a module shows."""
         if page.namespace == MODULE:
-            return definition_of_module(page.text) if page.model in ("Scribunto", "") else Definition("other")
+            return (
+                definition_of_module(page.text)
+                if page.model in ("Scribunto", "json", "sanitized-css", "")
+                else Definition("other")
+            )
         if page.redirect is not None:
             target = self._title_of(page.redirect.partition("#")[0])
             return Definition("redirect", target) if target else Definition("other")

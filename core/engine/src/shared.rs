@@ -207,6 +207,7 @@ pub enum Function {
     Expression,
     IfExpression,
     IfError,
+    IfExists,
     Tag,
     Lower,
     Upper,
@@ -245,6 +246,8 @@ pub struct Functions {
     /// By canonical name, in lower case: in templates, and the first names on pages.
     pub functions: FxHashMap<String, Function>,
     pub functions_of_pages: FxHashMap<String, Function>,
+    /// Magic words for the time, with their forms for `{{#time:}}`.
+    pub variables: FxHashMap<String, String>,
     /// What magic words show; None for the title of the page.
     pub words: FxHashMap<String, Option<String>>,
     pub words_of_pages: FxHashMap<String, Option<String>>,

@@ -10,7 +10,9 @@ import html
 import json
 import os
 import re
+import resource
 import sys
+import time
 import unicodedata
 from collections.abc import Callable
 from functools import partial
@@ -28,6 +30,8 @@ except ImportError:
 MEMORY, SOFT_MEMORY, CLEAN = 160 << 20, 128 << 20, 24 << 20
 # Instructions to make a table of mw.loadData.
 DATA_LIMIT = 20_000_000
+# CPU seconds of a call, which only work takes that is not counted: to compare or join long texts again and again.
+SECONDS = 60
 # Patterns that are kept.
 CACHED = 5_000
 DATA = Path(__file__).parent / "data"
@@ -108,6 +112,8 @@ class Child:
     def call(self, *arguments: Any) -> list[Any]:
         """Do as `invoke` for a call of a page, and tidy up after it."""
         self._out_of_memory = False
+        limit = int(time.process_time()) + SECONDS
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
         shown = self.invoke(*arguments)
         self._set_hook()
         why, used = self._reset()

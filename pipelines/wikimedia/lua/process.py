@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -56,7 +57,7 @@ class LuaProcess:
 
         Raises:
             UsageError: lupa is not installed.
-            InputError: the process ended twice.
+            InputError: the process ended twice, or by its limit of CPU.
         """
         if self._depth:
             return self._run(call)
@@ -65,12 +66,14 @@ class LuaProcess:
         try:
             shown = self._run(call)
         except (EOFError, OSError):
+            self._check_time(call)
             shown = None
         if shown is None or (shown.text == "memory" and not shown.ok and self._calls > 1):
             self._start()
             try:
                 shown = self._run(call)
             except (EOFError, OSError) as error:
+                self._check_time(call)
                 assert self._process is not None
                 if self._process.wait() < 0:
                     raise InputError(f"{call[1]}: the process that runs Lua was killed: is there memory?") from error
@@ -78,6 +81,12 @@ class LuaProcess:
                 shown = Shown(False, "memory", 0)
                 self.close()
         return shown
+
+    def _check_time(self, call: tuple[Any, ...]) -> None:
+        """Raise InputError if the process ended because a call took too long."""
+        if self._process is not None and self._process.wait() == -signal.SIGXCPU:
+            self.close()
+            raise InputError(f"{call[1]}: {call[2]} takes a minute of CPU, but few instructions: give --lua=off")
 
     def close(self) -> None:
         """End the process."""

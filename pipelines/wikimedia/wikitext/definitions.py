@@ -29,6 +29,7 @@ from wikianchor.pipelines.wikimedia.wikitext.parser_functions import (
     SERVED,
     UNFORMATTED,
     UNKNOWN,
+    VARIABLES,
     magic_word,
     unsure,
 )
@@ -52,6 +53,8 @@ MAX_DEPTH: int = _LIMITS["calls_depth"]
 MAX_SIZE: int = _LIMITS["calls_size"]
 # Characters.
 LONGEST_RESULT: int = _LIMITS["calls_result"]
+# Beginnings of the names of templates that modules show although a rule leaves them out: coordinates.
+_SHOWN = tuple(package_json("pipelines.wikimedia", "templates.json")["shown_by_modules"])
 _INCLUSION = re.compile(r"<(/?)(noinclude|includeonly|onlyinclude)\s*(/?)>", re.IGNORECASE)
 _NO_TEMPLATE = re.compile(r"\s*[:/#]")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -194,7 +197,9 @@ class Definitions:
             page: title of the page with the call.
             depth: level of the call.
         """
-        if self._modules is None or unsure(module + function):
+        # A citation or another note, which its rule leaves out of sentences.
+        is_note = title and self._fallback(title, {}) == "" and not title.lower().startswith(_SHOWN)
+        if self._modules is None or is_note or unsure(module + function):
             return UNKNOWN
         kept = self._nodes, self._size
         if not self._modules.is_running:
@@ -274,8 +279,11 @@ class Definitions:
         name = self._shown(node.name, inner, page).strip()
         if UNKNOWN in name:
             return UNKNOWN
-        if not node.arguments and (word := magic_word(self._words.get(name, name), page)) is not None:
-            return self._counted(word)
+        if not node.arguments:
+            word = self._words.get(name, name)
+            text = self.serve("#time", [VARIABLES[word]]) if word in VARIABLES else magic_word(word, page)
+            if text is not None:
+                return self._counted(text)
         start = 0
         while (end := name.find(":", start)) >= 0 and self._canonical(name[start:end]) in PREFIXES:
             start = end + 1

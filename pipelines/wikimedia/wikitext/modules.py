@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.languages import language_facts
-from wikianchor.pipelines.wikimedia.lua.process import LuaProcess
+from wikianchor.pipelines.wikimedia.lua.process import LuaProcess, Shown
 from wikianchor.pipelines.wikimedia.site import Site, fold_name
 from wikianchor.pipelines.wikimedia.titles import normalise_title
 from wikianchor.pipelines.wikimedia.wikitext.braces import Argument, Call, Nodes, parse_braces
@@ -22,8 +22,9 @@ from wikianchor.pipelines.wikimedia.wikitext.numbers import number_form, number_
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNKNOWN
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED, protect
 from wikianchor.pipelines.wikimedia.wikitext.served import Served
+from wikianchor.pipelines.wikimedia.wikitext.styles import hidden_classes, without_hidden
 
-MODULE = 828
+MODULE, CATEGORY = 828, 14
 PREFIX = "Module:"
 """Before the titles of modules among those of templates, on every wiki."""
 _LIMITS = package_json("pipelines.wikimedia", "limits.json")
@@ -74,7 +75,13 @@ class Modules:
         # Of the calls that run, outermost first: the frame, the level, the title of the page.
         self._running: list[tuple[Frame, int, str]] = []
         self._marks: set[str] = set()
+        # Classes that the style sheets hide which the calls name.
+        self._hidden: set[str] = set()
         self._of_page = False
+        # What is said of pages that may exist: "1" or "0", "" to end the call.
+        self._exist = ""
+        names = [re.escape(name) for name, key in site.namespaces.items() if key == CATEGORY]
+        self._category = re.compile(rf"\[\[\s*(?:{'|'.join(names)})\s*:[^\[\]]*\]\]", re.IGNORECASE)
 
     @property
     def is_running(self) -> bool:
@@ -102,7 +109,7 @@ class Modules:
         if known is None:
             if self._left <= 0:
                 return UNKNOWN
-            self._marks, self._of_page = set(), False
+            self._marks, self._hidden, self._of_page = set(), set(), False
             known = self._run(module, function, frame, parent, page, depth, CALL_BUDGET)
             self._length += len(known[0])
             if len(self._results) >= _KEPT or self._length > _KEPT_LENGTH:
@@ -124,7 +131,7 @@ class Modules:
         self._running.append((frame, depth, page))
         try:
             given = [[each.title, _flat(each.arguments.items())] for each in (Frame(title, frame.arguments), parent)]
-            ok, text, cost = self._process.invoke(budget, title, function, *given)
+            ok, text, cost = self._invoke(budget, title, function, *given)
         finally:
             self._running.pop()
         marks = {mark for each in (frame, parent) for value in each.arguments.values() for mark in _MARK.findall(value)}
@@ -132,7 +139,22 @@ class Modules:
         if not ok or not all(mark in text for mark in marks):
             # A decision may rest on words that are missing.
             return UNKNOWN, cost
-        return _CONTROL.sub(lambda match: match[0] if match[0] in marks else "", text), cost
+        text = _CONTROL.sub(lambda match: match[0] if match[0] in marks else "", text)
+        return without_hidden(text, self._hidden), cost
+
+    def _invoke(self, *call: Any) -> Shown:
+        """Run a call; if it asks which pages exist, it counts where all and none of them show the same."""
+        shown = self._process.invoke(*call)
+        if shown.ok or shown.text != "exists" or len(self._running) > 1:
+            return shown
+        self._exist = "1"
+        with_all = self._process.invoke(*call)
+        self._exist = "0"
+        with_none = self._process.invoke(*call)
+        self._exist = ""
+        ok = with_all.ok and with_none.ok
+        ok = ok and self._category.sub("", with_all.text) == self._category.sub("", with_none.text)
+        return Shown(ok, with_none.text, shown.cost + with_all.cost + with_none.cost)
 
     def _answer(self, name: str, *arguments: Any) -> Any:
         """Answer a question of the libraries in Lua."""
@@ -172,6 +194,10 @@ class Modules:
         self._marks.update(_MARK.findall(shown))
         return shown
 
+    def _answer_styles(self, source: str) -> str:
+        self._hidden |= hidden_classes(self._answer_source(source) or "")
+        return ""
+
     def _answer_title(self, text: str, namespace: float) -> list[Any]:
         name, _, fragment = text.partition("#")
         prefix = self._site.namespace_names.get(int(namespace), "")
@@ -188,10 +214,9 @@ class Modules:
 
     def _answer_exists(self, namespace: float, text: str) -> str:
         title = {10: text, MODULE: PREFIX + text}.get(int(namespace))
-        return "1" if title is not None and self._find(title) is not None else ""
-
-    def _answer_json(self, title: str) -> None:
-        return None
+        self._of_page = True
+        is_known = title is not None and self._find(title) is not None
+        return "1" if is_known or (namespace == 0 and text == self._running[-1][2]) else self._exist
 
     def _answer_nowiki(self, text: str) -> str:
         return protect(text)

@@ -7,7 +7,7 @@ arguments of a function are evaluated when they are asked for, because `{{#if:}}
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from wikianchor.io.package_data import package_json
@@ -113,6 +113,12 @@ def _iferror(given: Arguments) -> str:
     return given.text(2) if len(given) > 2 else test
 
 
+def _if_exists(given: Arguments) -> str:
+    # Which pages a wiki has is not known.
+    shown = given.text(1)
+    return shown if shown == given.text(2) else UNKNOWN
+
+
 def _tag(given: Arguments) -> str:
     kind, text = _OF_TAGS.get(given.text(0).lower()), given.text(1)
     return {"gap": GAP, "text": text, "nowiki": protect(text)}.get(kind, "")
@@ -178,6 +184,7 @@ _SHOWN: dict[str, Callable[[Arguments], str]] = {
     "expression": _expr,
     "if_expression": _ifexpr,
     "if_error": _iferror,
+    "if_exists": _if_exists,
     "tag": _tag,
     "lower": lambda given: given.text(0).lower(),
     "upper": lambda given: given.text(0).upper(),
@@ -209,6 +216,8 @@ SERVED = {
     if kind in ("namespace", "namespace_encoded", "language", "message", "time")
 }
 """Functions that need facts of the wiki or its dump (`served.Served`), with what they show."""
+VARIABLES: Mapping[str, str] = _DATA["variables"]
+"""Magic words for the time, which is that of the dump, with their forms for `{{#time:}}`."""
 INVOKE = frozenset(name for name, kind in _DATA["functions"].items() if kind == "invoke")
 """Functions that run a Lua module."""
 UNFORMATTED = frozenset(_DATA["unformatted"])

@@ -187,6 +187,9 @@ class Served:
             return self._now
         if stamp[:1] == "@" and re.fullmatch(r"@-?\d{1,11}", stamp):
             return _EPOCH + timedelta(seconds=int(stamp[1:]))
+        if re.fullmatch(r"\d{4}", stamp) and self._now is not None and not stamp.startswith("00"):
+            # A year, with the day and the month of now.
+            return self._read_time(f"{stamp}-{self._now:%m-%d}")
         match = _ISO.fullmatch(stamp) or _STAMP.fullmatch(stamp)
         if match is None:
             match_of_words = _WORDED.fullmatch(stamp)

@@ -21,7 +21,7 @@ from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, Fin
 from wikianchor.pipelines.wikimedia.wikitext.inline import inline, join_lines, makes_block
 from wikianchor.pipelines.wikimedia.wikitext.link_counts import FROM_CALLS, IN_CALLS, links_in
 from wikianchor.pipelines.wikimedia.wikitext.numbers import number_writer
-from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNFORMATTED, UNKNOWN
+from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNFORMATTED, UNKNOWN, VARIABLES
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LIST, NAMED, PIPE, SEAM, protect, restore
 from wikianchor.pipelines.wikimedia.wikitext.stretches import pieces_between
 from wikianchor.pipelines.wikimedia.wikitext.template_rules import fill, template_rules
@@ -312,6 +312,8 @@ class Templates:
         if name in _WORDS:
             shown = _WORDS[name]
             return (_TITLE, "") if shown is None else (_TEXT, shown.replace("|", PIPE))
+        if name in VARIABLES:
+            return _UNKNOWN, "#time"
         key = name.lower()
         if ":" in name:
             head, value = (part.strip() for part in name.split(":", 1))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from wikianchor.io.errors import UsageError
+from wikianchor.io.errors import InputError, UsageError
 from wikianchor.pipelines.wikimedia.extractors import make_extractor
 from wikianchor.pipelines.wikimedia.lua import process
 from wikianchor.pipelines.wikimedia.lua.patterns import in_ascii_class, read_pattern
@@ -23,6 +23,8 @@ TEMPLATES = {
     "Called": "{{#invoke:Echo|main|{{{1|}}}}}",
     "Module:Echo": "return {main = function(frame) return frame.args[1] .. '!' end}",
     "Module:Data": "return {a = {1, 2, 3}, b = 'x'}",
+    "Module:Data.css": ".b {display: none}",
+    "Module:Data.json": '{"a": [4, 5]}',
 }
 
 
@@ -82,6 +84,11 @@ def run() -> Iterator[Runner]:
         ("return mw.ustring.char(228) .. mw.ustring.codepoint('ä')", "ä228"),
         ("return mw.title.getCurrentTitle().text .. mw.title.new('talk:a_b#c').prefixedText", "A/bTalk:A b"),
         ("return mw.title.makeTitle('Template', 'x').fullText", "Template:X"),
+        ("return tostring(mw.title.getCurrentTitle().exists)", "true"),
+        ("return 'a' .. (mw.title.new('B').exists and '' or '[[Category:C]]')", "a[[Category:C]]"),
+        ("return frame:preprocess('{{CURRENTYEAR}} {{#time:Y|1985}}')", "2026 1985"),
+        ("return frame:preprocess('{{#ifexist:B|a|a}}{{REVISIONID}}')", "a-"),
+        ("frame:extensionTag('templatestyles', '', {src = 'Module:Data.css'}) return 'a<sup class=\"b\">c</sup>'", "a"),
         ("return tostring(mw.title.new('a|b'))", "nil"),
         ("return mw.language.getContentLanguage():formatNum(12345.5)", "12,345.5"),
         ("return mw.language.new('en'):ucfirst('abc') .. mw.language.fetchLanguageName('fr')", "Abcfrançais"),
@@ -95,6 +102,7 @@ def run() -> Iterator[Runner]:
             "local d = mw.loadData('Module:Data') local n = 0 for _, v in ipairs(d.a) do n = n + v end return n .. d.b",
             "6x",
         ),
+        ("return mw.loadJsonData('Module:Data.json').a[2]", "5"),
         ("return tostring(pcall(function() mw.loadData('Module:Data').b = 1 end))", "false"),
         ("return require('Module:Echo').main{args = {'b'}}", "b!"),
         ("return tostring({}) .. tostring(print) .. tostring(nil)", "tablenilnil"),
@@ -156,6 +164,13 @@ HOSTILE = {
     "sort": "local t = {} for i = 1, 1e5 do t[i] = -i end while true do table.sort(t) end",
     "insert": "local t = {} while true do table.insert(t, 1, 1) end",
     "concat": "local t = {} for i = 1, 1e4 do t[i] = ('x'):rep(1000) end while true do table.concat(t) end",
+    "next of an emptied table": (
+        "local t = {} for i = 1, 1e6 do t[i] = 1 end for i = 1, 1e6 do t[i] = nil end while true do next(t) end"
+    ),
+    "maxn": "local t = {} for i = 1, 1e6 do t[i] = 1 end while true do table.maxn(t) end",
+    "select": "local t = {} for i = 1, 7000 do t[i] = 1 end while true do select(2, unpack(t)) end",
+    "tonumber": "local s = ('1'):rep(1e6) while true do tonumber(s) end",
+    "long characters": "local s = ('ä'):rep(5e5) while true do mw.ustring.len(mw.ustring.upper(s)) end",
     "calls": "while true do frame:preprocess('{{called|' .. #frame:getTitle() .. '}}') end",
     "calls of itself": "return frame:preprocess('{{#invoke:' .. frame:getTitle():sub(8) .. '|main}}')",
     "syntax": "return ((((",
@@ -166,6 +181,7 @@ HOSTILE = {
     "statistics": "return mw.site.stats.articles",
     "wikibase": "return mw.wikibase.getLabel('Q1')",
     "existence": "return tostring(mw.title.new('B').exists)",
+    "existence in pcall": "return tostring(pcall(function() return mw.title.new('B').exists and 'a' or error() end))",
     "random": "return math.random()",
 }  # fmt: skip
 
@@ -181,6 +197,12 @@ def test_what_a_module_was_given_and_does_not_show_is_unknown(run: Runner) -> No
     assert run("return #frame.args.x", x=f"a{GAP}") == UNKNOWN
     # Control characters stand for markup in the engines.
     assert run("return 'a\\1\\0\\2b\\31'") == "ab"
+
+
+def test_citations_are_left_out_and_their_modules_are_not_run() -> None:
+    pages = TEMPLATES | {"Cite web": "{{#invoke:Echo|main|a}}", "Coord": "{{#invoke:Echo|main|b}}"}
+    extract = make_extractor(site_for("enwiki"), pages.get, engine="python").extract("x{{cite web}} {{coord}} y", "A")
+    assert (extract.text.strip(), extract.gaps) == ("x b! y", [])
 
 
 def test_a_page_has_a_budget(run: Runner) -> None:
@@ -211,6 +233,18 @@ def test_a_killed_process_is_replaced(run: Runner) -> None:
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     assert run("return 'b'") == "b"
+
+
+def test_a_call_that_takes_too_long_without_instructions_is_an_error(run: Runner) -> None:
+    assert run("return 'a'") == "a"
+    assert run.definitions._modules is not None
+    child = run.definitions._modules._process._process
+    assert child is not None
+    os.kill(child.pid, signal.SIGXCPU)
+    child.wait()
+    with pytest.raises(InputError, match=r"Module:Test .*: main takes a minute of CPU"):
+        run("return 'b'")
+    assert run("return 'c'") == "c"
 
 
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

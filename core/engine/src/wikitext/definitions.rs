@@ -371,6 +371,11 @@ impl Expansion<'_> {
         }
         if arguments.is_empty() {
             let word = self.site.words.get(name).map_or(name, String::as_str);
+            if let Some(form) = shared().functions.variables.get(word) {
+                let shown = self.serve("#time", std::slice::from_ref(form));
+                *out += self.counted(&shown);
+                return;
+            }
             if let Some(shown) = magic_word(word, self.page) {
                 *out += self.counted(shown);
                 return;
@@ -388,10 +393,7 @@ impl Expansion<'_> {
             ) {
                 let mut given = Given { expansion: self, first, rest: arguments, frame: inner };
                 let texts: Vec<String> = (0..given.len()).map(|position| given.text(position).into_owned()).collect();
-                let shown = match &self.definitions.server {
-                    Some(server) => (server.serve)(&key, &texts),
-                    None => UNKNOWN_TEXT.to_owned(),
-                };
+                let shown = self.serve(&key, &texts);
                 *out += self.counted(&shown);
                 return;
             }
@@ -426,6 +428,14 @@ impl Expansion<'_> {
                 None => out.push(UNKNOWN),
             }
         }
+    }
+
+    /// What a function shows that only Python knows.
+    fn serve(&self, name: &str, arguments: &[String]) -> String {
+        self.definitions
+            .server
+            .as_ref()
+            .map_or_else(|| UNKNOWN_TEXT.to_owned(), |server| (server.serve)(name, arguments))
     }
 
     /// What a function of a module shows.

@@ -186,6 +186,16 @@ fn pad<'g>(given: &mut Given<'g, '_>, left: bool) -> Cow<'g, str> {
     padded.into()
 }
 
+fn ifexist<'g>(given: &mut Given<'g, '_>) -> Cow<'g, str> {
+    // Which pages a wiki has is not known.
+    let shown = given.text(1);
+    if shown == given.text(2) {
+        shown
+    } else {
+        UNKNOWN.to_string().into()
+    }
+}
+
 fn plural<'g>(given: &mut Given<'g, '_>) -> Cow<'g, str> {
     let (number, forms) = (given.text(0), given.len() - 1);
     if number == "1" || number == "-1" || forms == 1 {
@@ -292,6 +302,7 @@ pub fn shown<'g>(function: Function, given: &mut Given<'g, '_>) -> Option<Cow<'g
         Function::Expression => expr(given),
         Function::IfExpression => ifexpr(given),
         Function::IfError => iferror(given),
+        Function::IfExists => ifexist(given),
         Function::Tag => tag(given),
         Function::Lower => unicode::lower(&given.text(0)).into(),
         Function::Upper => unicode::upper(&given.text(0)).into(),

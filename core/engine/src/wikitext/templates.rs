@@ -449,6 +449,9 @@ impl Rules {
             Some(None) => return Call::Title,
             None => {}
         }
+        if functions.variables.contains_key(&name) {
+            return Call::Unknown("#time".to_owned());
+        }
         let mut key = lower(&name);
         if let Some((head, value)) = name.split_once(':') {
             let value = strip(value);

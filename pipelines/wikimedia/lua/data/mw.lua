@@ -179,7 +179,10 @@ end
 
 function frame_methods.extensionTag(info, name, content, attributes)
 	if type(name) == "table" then
-		name, content = name.name, name.content
+		name, content, attributes = name.name, name.content, name.args
+	end
+	if name == "templatestyles" then
+		return ask("styles", tostring(attributes and attributes.src or ""))
 	end
 	return ask("function", "#tag", "1", tostring(name), "2", content and tostring(content) or "")
 end
@@ -322,7 +325,7 @@ function mw.loadData(title)
 end
 
 function mw.loadJsonData(title)
-	return mw.text.jsonDecode(ask("json", title) or error("mw.loadJsonData: no page " .. tostring(title), 0))
+	return mw.text.jsonDecode(ask("source", title) or error("mw.loadJsonData: no page " .. tostring(title), 0))
 end
 
 local function check_type(name, position, value, expected, optional)

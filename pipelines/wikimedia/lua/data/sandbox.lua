@@ -20,6 +20,8 @@ local raw_ipairs, memory, find = ipairs, collectgarbage, string.find
 local MEMORY = "not enough memory"
 local STEP, soft_memory = 1000, host.soft_memory
 local used, limit, stopped = 0, 0, nil
+-- Instructions of Lua of the call, without what functions in C are charged.
+local steps = 0
 
 local function fail()
 	error(stopped, 0)
@@ -33,7 +35,7 @@ local function stop(reason)
 end
 
 local function count()
-	used = used + STEP
+	used, steps = used + STEP, steps + STEP
 	if used > limit then
 		stop("instructions")
 	end
@@ -67,9 +69,16 @@ end
 
 local raw_ask = ask
 
--- A question to Python takes as long as so many instructions.
+-- A question to Python takes as long as so many instructions, and more for long texts.
 function ask(...)
-	charge(500)
+	local length = 1000
+	for index = 1, select("#", ...) do
+		local value = select(index, ...)
+		if type(value) == "string" then
+			length = length + #value
+		end
+	end
+	charge(length / 2)
 	return raw_ask(...)
 end
 
@@ -89,11 +98,33 @@ function base.xpcall(f, handler)
 	return handled(checked(pcall(f)))
 end
 
+-- To begin a table that was large and is empty takes as long as it was large, which is less than the instructions
+-- before. A table may be begun a few times without that being charged.
+local FEW, SLOTS = 32, 256
+local begun = {}
+
+local function counted_next(t, key)
+	local following, value = next(t, key)
+	if key == nil then
+		local times = (begun[t] or 0) + 1
+		begun[t] = times
+		if times > FEW then
+			charge(steps / SLOTS)
+		end
+	end
+	return following, value
+end
+
 -- The order of tables and functions as keys depends on their addresses.
 local UNORDERED = {table = true, ["function"] = true, userdata = true}
 
 function base.next(t, key)
-	local following, value = next(t, key)
+	local following, value
+	if key == nil then
+		following, value = counted_next(t)
+	else
+		following, value = next(t, key)
+	end
 	if UNORDERED[type(following)] then
 		stop("order")
 	end
@@ -138,12 +169,30 @@ function base.unpack(list, first, last)
 	return unpack(list, first, last)
 end
 
-base._VERSION, base.assert, base.error, base.getmetatable = _VERSION, assert, error, getmetatable
-base.rawequal, base.rawget, base.rawset, base.select = rawequal, rawget, rawset, select
-base.setmetatable, base.tonumber, base.type = setmetatable, tonumber, type
+function base.select(position, ...)
+	charge(select("#", ...) / 8)
+	return select(position, ...)
+end
 
-local tables = {maxn = table.maxn}
+function base.tonumber(value, ...)
+	if type(value) == "string" then
+		charge(#value / 4)
+	end
+	return tonumber(value, ...)
+end
+
+base._VERSION, base.assert, base.error, base.getmetatable = _VERSION, assert, error, getmetatable
+base.rawequal, base.rawget, base.rawset = rawequal, rawget, rawset
+base.setmetatable, base.type = setmetatable, type
+
+local tables = {}
+local maxn = table.maxn
 local concat, insert, remove, sort = table.concat, table.insert, table.remove, table.sort
+
+function tables.maxn(t)
+	charge(steps / 16)
+	return maxn(t)
+end
 
 function tables.concat(list, ...)
 	local text = concat(list, ...)
@@ -179,7 +228,7 @@ for name, value in next, math do
 end
 
 local services = {
-	ask = ask, charge = charge, stop = stop, plans = plans, programs = programs, pairs = base.pairs, next = next,
+	ask = ask, charge = charge, stop = stop, plans = plans, programs = programs, pairs = base.pairs, next = counted_next,
 	tostring = base.tostring, site = host.site, metatable = debug_getmetatable, load_library = load_library,
 }
 local strings
@@ -298,7 +347,7 @@ local function call(title, name, frame, parent)
 	local shown = {f(first)}
 	-- As MediaWiki does, all values that are returned make the text.
 	local texts = {}
-	for index = 1, table.maxn(shown) do
+	for index = 1, maxn(shown) do
 		local value = shown[index]
 		texts[index] = value == nil and "" or base.tostring(value)
 	end
@@ -311,7 +360,7 @@ local function invoke(budget, title, name, frame, parent)
 	level = level + 1
 	local outermost = level == 1
 	if outermost then
-		used, limit, stopped = 0, budget, nil
+		used, limit, stopped, steps, begun = 0, budget, nil, 0, {}
 		debug_sethook(count, "", STEP)
 	end
 	local ok, text = pcall(call, title, name, frame, parent)

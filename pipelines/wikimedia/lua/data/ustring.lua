@@ -8,7 +8,7 @@ local error, type, tostring, tonumber, select = error, type, tostring, tonumber,
 local ustring = {maxPatternLength = 10000, maxStringLength = 2097152}
 
 local function is_ascii(text)
-	charge(#text / 64)
+	charge(#text / 8)
 	return not find(text, "[\128-\255]")
 end
 
@@ -23,6 +23,7 @@ function ustring.len(text)
 	if is_ascii(text) then
 		return #text
 	end
+	charge(#text)
 	return select(2, string.gsub(text, "[^\128-\191]", ""))
 end
 
