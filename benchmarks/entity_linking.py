@@ -45,13 +45,22 @@ def _line(dump: Path, work: Path) -> list[Any]:
         job(name, out / name, *inputs)
     flags = (f"--documents={out / 'documents'}", f"--mentions={out / 'mentions'}", f"--entities={entities}")
     times = [job("linking", out / name, *flags, "--split=0.1,0.1") for name in ("one", "two")]
-    same = digest(out / "one") == digest(out / "two")
+    same = "yes" if digest(out / "one") == digest(out / "two") else "no"
     ledger = json.loads((out / "one/manifest.json").read_text())["ledger"]
     links, counts = ledger["links"][wiki], ledger["candidates"][wiki]
     known = links_to_pages(rows, out / "documents", wiki)
     shares = [100 * counts.get(name, 0) / links["kept"] for name in PER_CENT]
     recall = 100 * links["kept"] / known
-    return [dump.name.partition("-pages")[0], links["seen"], known, links["kept"], recall, *shares, min(times), same]
+    return [
+        dump.name.partition(".")[0].removesuffix("-pages-articles"),
+        links["seen"],
+        known,
+        links["kept"],
+        recall,
+        *shares,
+        min(times),
+        same,
+    ]
 
 
 def links_to_pages(sentences: Path, documents: Path, wiki: str) -> int:

@@ -211,6 +211,22 @@ def test_formats(format: str, sources: Path, tmp_path: Path, wikianchor: Callabl
     assert ended.status == 0, ended
 
 
+def test_spacy_takes_the_knowledge_base(sources: Path, tmp_path: Path) -> None:
+    spacy = pytest.importorskip("spacy", reason="NO SPACY: pip install '.[ja]'")
+    from spacy.kb import InMemoryLookupKB
+
+    graph.run(config_of(sources, tmp_path / "out", format="spacy"), [])
+    kb = InMemoryLookupKB(spacy.blank("en").vocab, entity_vector_length=2)
+    for row in lines(tmp_path / "out", "items"):
+        kb.add_entity(row["entity"], row["freq"], np.zeros(2))
+    for row in lines(tmp_path / "out", "names"):
+        if row["wiki"] == "enwiki":
+            kb.add_alias(row["alias"], row["entities"], row["probabilities"])
+    first, second = sorted(kb.get_alias_candidates("Big Red"), key=lambda candidate: -candidate.prior_prob)
+    assert (first.entity_, second.entity_) == ("Q6", "Q5")
+    assert (round(first.prior_prob, 3), first.entity_freq) == (0.667, 2)
+
+
 def test_verify_finds_wrong_mentions(sources: Path, tmp_path: Path, wikianchor: Callable[..., Any]) -> None:
     rows = f"--sentences={sources}/now/sentences/enwiki"
     assert wikianchor("documents", rows, f"--entities={sources}/entities", f"--output={tmp_path}/one").status == 0
