@@ -84,11 +84,12 @@ def run_command(name: str, *, workers: int | None = None, beam: Sequence[str] = 
     command = COMMANDS[name]
     given = checked(command.options, name, options)
     config: Any = read_options(command.options, argparse.Namespace(**given))
+    flags = [beam] if isinstance(beam, str) else beam
     import_arrow()
     printed = io.StringIO()
     try:
         with redirect_stdout(printed), without_beams_log():
-            results = command.code.run(config, [*([] if workers is None else [f"--workers={workers}"]), *beam])
+            results = command.code.run(config, [*([] if workers is None else [f"--workers={workers}"]), *flags])
             if name in PRINTING:
                 results.say()
     except InputError as error:

@@ -29,7 +29,7 @@ from wikianchor.pipelines.templates.cache import table_of_dumps, table_of_shards
 from wikianchor.pipelines.templates.store import TemplateStore
 from wikianchor.pipelines.text.dump_sample import with_writing
 from wikianchor.pipelines.text.page_text import PageText, TextReader, TextSentence
-from wikianchor.pipelines.wikimedia.choices import BUILTIN, FROM_DUMP, LUA, OFF, PARSERS, SPLITTERS
+from wikianchor.pipelines.wikimedia.choices import BUILTIN, ENGINES, FROM_DUMP, LUA, OFF, PARSERS, SPLITTERS
 from wikianchor.pipelines.wikimedia.dump_names import dump_files, part_order
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.excluded_pages import NO_PAGES, read_excluded_pages
@@ -354,9 +354,15 @@ def open_wiki(
     site, footers = read_site(paths, wiki)
     manifest = None if templates in (FROM_DUMP, BUILTIN) else read_manifest(templates)
     site = with_writing(site, paths, manifest["options"] if manifest else None)
-    for name, value, choices in (("splitter", splitter, SPLITTERS), ("parser", parser, PARSERS), ("lua", lua, LUA)):
+    given = {
+        "splitter": (splitter, SPLITTERS),
+        "parser": (parser, PARSERS),
+        "lua": (lua, LUA),
+        "engine": (engine, (None, *ENGINES)),
+    }
+    for name, (value, choices) in given.items():
         if value not in choices:
-            raise UsageError(f"{name}={value!r}: choose of {', '.join(choices)}")
+            raise UsageError(f"{name}={value!r}: choose of {', '.join(filter(None, choices))}")
     reader = DumpReader(
         site,
         NO_WORKSPACE,

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.options import among, option, without_slash
+from wikianchor.io.options import directory as named_directory
 from wikianchor.pipelines.wikimedia.choices import ENGINES, LUA, ON, PARSERS, SPLITTERS, TEMPLATES
 from wikianchor.pipelines.wikimedia.dump_names import dump_files
 from wikianchor.pipelines.wikimedia.wiki_lists import only_wiki, unknown_language, wikis_named
@@ -42,7 +43,7 @@ class DumpPaths:
 class BuiltDirectory:
     """Where datasets are."""
 
-    directory: str = option(positional=True, help="a dataset, or the output of build", parse=without_slash)
+    directory: str = option(positional=True, help="a dataset, or the output of build", parse=named_directory)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -141,6 +141,12 @@ def test_items(tmp_path: Path) -> None:
     (tmp_path / "w.json").write_bytes(json_dump(lines))
     for wikis in (["enwiki"], "enwiki", "en", ["en"]):
         assert [each.qid for each in wikianchor.read_items(tmp_path / "w.json", wikis)] == [42]
+    for options, problem in (
+        ({"languages": "xx-notalang"}, "xx-notalang is no language"),
+        ({"texts": ["label"]}, "label is none of labels"),
+    ):
+        with pytest.raises(UsageError, match=problem):
+            list(wikianchor.read_items(tmp_path / "w.json", "en", **options))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="no wiki is given"):
         list(wikianchor.read_items(tmp_path / "w.json", ""))
     (tmp_path / "bad.json").write_text('[\n{"id": "Q1", "enwiki"\n]\n')
@@ -252,6 +258,9 @@ def test_splits_and_filters(demo_build: Path) -> None:
     assert set(english["wiki"].to_pylist()) == {"enwiki"}
     assert english == pairs.filter({"wiki": "enwiki"}, columns=["text", "wiki"])
     assert len(pairs.filter({"wiki": ["enwiki", "dewiki"], "entity_qid": 405})) < len(pairs.filter({})) == len(pairs)
+    for call in (lambda: pairs.filter({"wikis": 1}), lambda: pairs.filter({}, columns=["tex"]), lambda: pairs.head(-1)):
+        with pytest.raises(UsageError, match=r"did you mean|negative"):
+            call()
     with pytest.raises(TypeError, match="must be a mapping"):
         pairs.filter("wiki == enwiki")
     assert {row["label"]: f"Q{row['qid']}" for row in pairs.to_arrow("entities").to_pylist()}["Moon"] == "Q405"

@@ -95,6 +95,10 @@ wikianchor build --dumps=dumps --output=new --details=all
   2 argument --details/--no-details: ignored explicit argument 'all': see --help
 wikianchor build --dumps=dumps --output=new --quite
   2 unknown flag --quite: did you mean --quiet?
+wikianchor report ''
+  2 --directory=: name a directory
+wikianchor verify ''
+  2 --directory=: name a directory
 wikianchor report out --html=
   2 --html= names no file
 wikianchor report out --details

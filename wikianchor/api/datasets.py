@@ -65,6 +65,8 @@ class OpenDataset:
 
     def head(self, rows: int = 5) -> list[dict[str, Any]]:
         """Return the first rows of the first table."""
+        if rows < 0:
+            raise UsageError(f"head({rows}): must not be negative")
         return list(islice(self, rows))
 
     @property
@@ -80,6 +82,7 @@ class OpenDataset:
         >>> wikianchor.open_dataset("out/demo/pairs").labels()[405]
         'Moon'
         """
+        self._check_columns(["label"], self.scan("entities").schema.names)
         qids = (qid for batch in self.batches("entities", ["qid"]) for qid in batch["qid"].to_pylist())
         return dict(zip(qids, entity_labels(self._dataset).to_pylist(), strict=True))
 
@@ -103,6 +106,8 @@ class OpenDataset:
         """
         from pyarrow import compute
 
+        table = self.scan(config)
+        self._check_columns([*(columns or ()), *(where if isinstance(where, Mapping) else ())], table.schema.names)
         if isinstance(where, Mapping):
             parts = [
                 compute.field(name).isin(value if isinstance(value, list) else [value]) for name, value in where.items()
@@ -110,7 +115,7 @@ class OpenDataset:
             where = functools.reduce(operator.and_, parts, compute.scalar(True))
         elif not isinstance(where, compute.Expression):
             raise TypeError(f"filter({where!r}): must be a mapping of columns to values, or an expression of PyArrow")
-        return self.scan(config).to_table(columns=None if columns is None else list(columns), filter=where)
+        return table.to_table(columns=None if columns is None else list(columns), filter=where)
 
     def rows(self, config: str = "") -> int:
         """Return the number of rows of a table."""
@@ -149,10 +154,7 @@ class OpenDataset:
             if not path.endswith(".parquet"):
                 raise InputError(f"{path}: not Parquet: read it as text, or export with --format=sentence-transformers")
             with opened_shard(path) as file:
-                known = [*file.schema_arrow.names, *resolved]
-                if unknown := [name for name in columns or () if name not in known]:
-                    suggestion = did_you_mean(unknown[0], known) or f": choose of {', '.join(known)}"
-                    raise UsageError(f"{self._dataset.directory}: no column {unknown[0]!r}{suggestion}")
+                self._check_columns(columns or (), [*file.schema_arrow.names, *resolved])
                 for group in range(file.num_row_groups):
                     table = file.read_row_group(group, columns=stored)
                     for name in resolved:
@@ -210,6 +212,11 @@ class OpenDataset:
         from wikianchor.api.torch_rows import TorchRows
 
         return TorchRows(self, config, columns)
+
+    def _check_columns(self, names: Sequence[str], known: Sequence[str]) -> None:
+        if unknown := [name for name in names if name not in known]:
+            suggestion = did_you_mean(unknown[0], known) or f": choose of {', '.join(known)}"
+            raise UsageError(f"{self._dataset.directory}: no column {unknown[0]!r}{suggestion}")
 
     def _lacks(self, column: str) -> bool:
         """Return whether a column is not in the rows, as that of labels is in those of a release."""

@@ -8,13 +8,14 @@ import os
 from collections.abc import Collection, Iterator
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.options import split_list
+from wikianchor.io.options import among, split_list
 from wikianchor.io.storage import file_size, local_path
 from wikianchor.pipelines.sentences.wiki import PageRows, Wiki, open_wiki
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.wiki_lists import unknown_language, wikis_given
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, iter_lines, parse_item, wanted_filter
+from wikianchor.schemas.choices import TEXTS
 
 __all__ = ["PageRows", "Wiki", "open_wiki", "read_items", "read_pages"]
 
@@ -48,7 +49,7 @@ def read_items(
     path: str | os.PathLike[str],
     wikis: str | Collection[str],
     languages: str | Collection[str] = ("en", "mul"),
-    texts: Collection[str] = ("labels",),
+    texts: str | Collection[str] = ("labels",),
 ) -> Iterator[Item]:
     """Yield the items of a Wikidata JSON dump that have a page in one of some wikis.
 
@@ -69,8 +70,9 @@ def read_items(
     """
     path, wikis = local_path(path), wikis_given(wikis)
     languages = split_list(languages) if isinstance(languages, str) else languages
-    if problem := unknown_language(languages):
-        raise UsageError(f"languages: {problem}")
+    texts = split_list(texts) if isinstance(texts, str) else texts
+    if problem := unknown_language(languages) or among(TEXTS)(tuple(texts)):
+        raise UsageError(f"read_items: {problem}")
     is_wanted = wanted_filter(wikis)
     chunks = (chunk.data for chunk in read_range(Range(path, 0, file_size(path), last=True)))
     for number, line in enumerate(iter_lines(chunks, path), 1):

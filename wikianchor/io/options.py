@@ -405,6 +405,9 @@ def checked(cls: type, function: str, given: Mapping[str, Any]) -> dict[str, Any
             accepted = (int, float) if declaration.kind is float else declaration.kind
             if not isinstance(value, accepted) or isinstance(value, bool) != (declaration.kind is bool):
                 raise TypeError(f"{function}({name}={value!r}): must be {declaration.kind.__name__}")
+        elif declaration.kind is str and not isinstance(value, str) and (function, name) != ("train", "data"):
+            # The rows of a training may be given themselves.
+            raise TypeError(f"{function}({name}={value!r}): must be a text or a path")
         elif declaration.choices and value not in declaration.choices:
             suggestion = (
                 did_you_mean(str(value), declaration.choices) or f": choose of {', '.join(declaration.choices)}"
