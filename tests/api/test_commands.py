@@ -75,7 +75,6 @@ def test_what_verify_finds_is_in_its_error(pairs: Path) -> None:
         ({"near_duplicates": 1}, TypeError, "must be bool"),
         ({"pairs": 3}, TypeError, r"export\(pairs=3\): must be a text or a path"),
         ({"pairs": ["a", "b"]}, TypeError, "must be a text or a path"),
-        ({"beam": "--nothing"}, UsageError, "unknown flag --nothing"),
         ({"output": None}, TypeError, "missing the keyword argument 'output'"),
         ({"max_per_positive": -1}, UsageError, "--max_per_positive=-1"),
         ({"pairs": "/nowhere"}, InputError, "/nowhere: no such directory"),

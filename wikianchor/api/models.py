@@ -111,5 +111,5 @@ def evaluate(
     read = {
         option.name: option.read(given[option.name]) for option in declared(EvaluateOptions) if option.name in given
     }
-    results, _ = run(EvaluateOptions(**read), complete=True)
+    results, _ = run(EvaluateOptions(**read).completed(), complete=True)
     return results
