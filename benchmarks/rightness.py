@@ -3,6 +3,7 @@
     WIKIANCHOR_DATA=data python benchmarks/rightness.py mediawiki --judge=RENDER --mediawiki=DIR
     python benchmarks/rightness.py templates --judge=RENDER --mediawiki=DIR
     python benchmarks/rightness.py documents --judge=RENDER --mediawiki=DIR
+    python benchmarks/rightness.py prose --judge=RENDER --mediawiki=DIR
 
 - `mediawiki`: `wikianchor extract --blank_templates` on all articles below $WIKIANCHOR_DATA/wikipedia-xml. The judge
   (`lib/mediawiki.py`) shows every template blank. Links are equal when target and anchor are; characters are those of
@@ -15,6 +16,11 @@
   that the dump lacks do not count. "Own" paragraphs have most of their words in the wikitext of the page; others are
   those of templates, such as notes that an article is a stub, which documents leave out on purpose. FreeCAD's dump is
   not compared unless it is given: its <translate> needs an extension, without which MediaWiki shows the tag.
+- `prose`: `wikianchor sentences --documents` on each dump. Recall is the part of the words of own paragraphs that stand
+  in the text, or in kept sentences that are no list items; a paragraph in one piece counts first. "Cut or joined" are
+  paragraphs of ours that MediaWiki shows with other bounds, "blanks" equal ones with other white space, "across"
+  kept sentences that reach from one block into the next. Sentences with a template that MediaWiki lacks do not count.
+  A second table has what is left out by its reason.
 """
 
 import json
@@ -28,10 +34,22 @@ from typing import Any
 
 from lib import mediawiki, slices
 from lib.measure import job, report, run_parts, table
-from lib.mediawiki import REASONS, SAME, Dump, Rendered, add_agreement, rates, rows_of, without_blanks
+from lib.mediawiki import (
+    HOLE,
+    JOINED,
+    REASONS,
+    SAME,
+    Dump,
+    Rendered,
+    add_agreement,
+    rates,
+    rows_of,
+    without_blanks,
+)
 
 from tests.real_pages import articles
 from wikianchor.pipelines.commands.extract.command import shown_page
+from wikianchor.pipelines.text.writing import MISSING
 from wikianchor.pipelines.wikimedia.pages import CONTROLS
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext import Extractor
@@ -45,6 +63,11 @@ LINKS, ALL_LINKS, CHARACTERS = 0.997, 0.999, 0.99
 HEADINGS, PARAGRAPHS = 0.999, 0.99
 # Letters of a paragraph that are looked up in wikitext together.
 PIECE = 8
+# Of `prose`: percentages, and the number of missing words of a paragraph that is printed.
+PROSE, WORD_FOR_WORD, MANY_WORDS = 98, 99.5, 3
+# A word, or an ideograph.
+_IDEOGRAPHS = "\u2e80-\u9fff\uac00-\ud7a3"
+_WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+")
 _LETTERS = re.compile(r"\w+")
 
 
@@ -226,10 +249,117 @@ def own_paragraphs(paragraphs: Counter[str], wikitext: str) -> Counter[str]:
     return Counter({text: number for text, number in paragraphs.items() if is_own(text)})
 
 
+# ----------------------------------------------------------------------------------------------------------------prose
+
+
+def compare_prose(arguments: Namespace) -> None:
+    """Print how much of the prose that MediaWiki shows is kept, what is lost for which reason, and how bounds agree."""
+    lines: list[list[object]] = []
+    losses: dict[str, Counter[str]] = {}
+    more = [] if arguments.dumps else list(map(slices.whole, slices.WITH_MODULES))
+    for dump in (mediawiki.read_dump(*given) for given in (*slices.given_or_whole(arguments.dumps), *more)):
+        name, titles = f"documents-{dump.name}", titles_of_templates(dump)
+        truth = mediawiki.judged(arguments, name, dump.site.language, dump.articles, dump.templates)
+        output = arguments.work / "prose"
+        flags = (f"--dumps={dump.path}", f"--wikis={dump.site.wiki}", "--documents", "--allow_truncated")
+        job("sentences", output, *flags)
+        kept: dict[str, list[tuple[str, str]]] = {}
+        for title, text, region in rows_of(output, "sentences", "title", "text", "region"):
+            kept.setdefault(title, []).append((text, region))
+        total: Counter[str] = Counter()
+        for title, text, blocks in rows_of(output, "documents", "title", "text", "blocks"):
+            if (html := truth.get(title, {}).get("html")) is None:
+                continue
+            ours = [(block["kind"], text[block["start"] : block["end"]]) for block in blocks]
+            theirs = mediawiki.text_of(html)
+            wikitext = dump.articles[title]
+            for missing in add_prose(total, wikitext, theirs, ours, kept.get(title, [])):
+                if sum(missing.values()) >= MANY_WORDS and arguments.show:
+                    print(f"{dump.name}: {title}: {' '.join(missing)}", file=sys.stderr)
+            rendered = Rendered(theirs[1], not calls_of(wikitext, dump.site) <= titles)
+            for sentence, _ in kept.get(title, []):
+                reason = rendered.judge(sentence)
+                total[reason] += 1
+                if reason in (HOLE, JOINED) and arguments.show:
+                    print(f"{dump.name}: {title}: {reason}: {sentence}", file=sys.stderr)
+        shares = [f"{100 * total[f'{kind} found'] / max(1, total['words']):.2f}" for kind in ("text", "kept")]
+        sentences = sum(map(len, kept.values()))
+        same = f"{100 * total[SAME] / max(1, sentences - total['template unknown']):.2f}"
+        bounds = [f"{100 * total[kind] / max(1, total['paragraphs']):.2f}" for kind in ("bounds", "blanks")]
+        lines.append([dump.name, total["words"], *shares, *bounds, sentences, same, total[JOINED], total[HOLE]])
+        ledger = next(iter(json.loads((output / "manifest.json").read_text())["ledger"].values()))
+        losses[dump.name] = Counter({reason.removeprefix("fragment:"): n for reason, n in ledger["sentences"].items()})
+    head = ["wiki", "words of prose", "in the text, %", "in kept sentences, %", "cut or joined, %", "blanks, %"]
+    head += ["sentences kept", "word for word, %", "across", "holes"]
+    reasons = sorted(
+        set().union(*losses.values()) - {"kept"}, key=lambda each: -sum(loss[each] for loss in losses.values())
+    )
+    rows_of_losses = [
+        [name, *(f"{100 * loss[reason] / max(1, loss.total()):.2f}" for reason in reasons)]
+        for name, loss in losses.items()
+    ]
+    targets = f"Targets: {PROSE} % of the words in the text, no holes, {WORD_FOR_WORD} % word for word."
+    report("prose", f"{table(head, lines)}\n\n{targets}\n\n{table(['left out, %', *reasons], rows_of_losses)}")
+
+
+def add_prose(
+    total: Counter[str],
+    wikitext: str,
+    theirs: tuple[list[str], list[str]],
+    ours: list[tuple[str, str]],
+    kept: list[tuple[str, str]],
+) -> Iterator[Counter[str]]:
+    """Add to `total` how much of the prose of a page we have; yield the words of paragraphs that we have not.
+
+    Args:
+        total: words of own paragraphs, those of them that our text and kept sentences have, and differing paragraphs.
+        wikitext: that of the page.
+        theirs: the paragraphs and all blocks that MediaWiki shows, from `mediawiki.text_of`.
+        ours: our blocks, as kind and text.
+        kept: our sentences, as text and region.
+    """
+    paragraphs = [each for each in theirs[0] if own_paragraphs(Counter([without_blanks(each)]), wikitext)]
+    blocks = Counter(without_blanks(text) for kind, text in ours if kind != "heading")
+    spaced = Counter(mediawiki.fold(text.replace(MISSING, "")) for kind, text in ours)
+    missing: list[Counter[str]] = []
+    for paragraph in paragraphs:
+        unspaced, words = without_blanks(paragraph), Counter(_WORD.findall(paragraph))
+        total["words"] += words.total()
+        if blocks[unspaced]:
+            blocks[unspaced] -= 1
+            total["text found"] += words.total()
+            total["blanks"] += not spaced[paragraph]
+        else:
+            missing.append(words)
+    rest = Counter[str]()
+    for kind, text in ours:
+        if kind != "heading" and blocks[without_blanks(text)]:
+            rest.update(_WORD.findall(text))
+    for words in missing:
+        total["text found"] += (words & rest).total()
+        yield words - rest
+        rest -= words
+    words_kept = Counter(_WORD.findall(" ".join(text for text, region in kept if region != "list")))
+    total["kept found"] += (Counter(_WORD.findall(" ".join(paragraphs))) & words_kept).total()
+    # Paragraphs that MediaWiki shows with other bounds.
+    shown = Counter(map(without_blanks, (*theirs[0], *theirs[1])))
+    together = "".join(map(without_blanks, theirs[1]))
+    for kind, text in ours:
+        if kind in ("paragraph", "quotation"):
+            unspaced = without_blanks(text)
+            total["paragraphs"] += 1
+            total["bounds"] += not shown[unspaced] and unspaced in together
+
+
 if __name__ == "__main__":
     run_parts(
         __doc__,
-        {"mediawiki": compare_mediawiki, "templates": compare_templates, "documents": compare_documents},
+        {
+            "mediawiki": compare_mediawiki,
+            "templates": compare_templates,
+            "documents": compare_documents,
+            "prose": compare_prose,
+        },
         {
             **mediawiki.FLAGS,
             "--dumps": ([], f"of `templates` and `documents` (whole wikis): {slices.WIKI_AND_DUMP}"),

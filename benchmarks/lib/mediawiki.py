@@ -28,9 +28,12 @@ from wikianchor.pipelines.wikimedia.wikitext.brackets import mend_brackets
 TEMPLATE, MODULE = 10, 828
 SAME = "word for word"
 # Why a sentence does not stand in the rendered page; the last that holds counts.
-REASONS = ("bracket mended", "blank closed up", "note or icon left out", "template unknown", "other", "hole")
+JOINED, HOLE = "across blocks", "hole"
+REASONS = (JOINED, "bracket mended", "blank closed up", "note or icon left out", "template unknown", "other", HOLE)
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _BLANK = re.compile(r"\s+")
+# Raised and lowered digits, which MediaWiki shows as others in <sup> and <sub>.
+_RAISED = dict(zip(map(ord, "⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉⁄⁻⁺"), "01234567890123456789/−+", strict=True))
 # Signs without letters, or a note in brackets.
 _NOTE = re.compile(r"[\W\d_]*|[\[(][^\[\]()]*[\])][\W_]*")
 # What may stand beside a part of a bracket that is left out.
@@ -140,12 +143,15 @@ def rates(total: Counter[str], *kinds: str) -> list[float]:
 
 
 class _Structure(HTMLParser):
-    """Collects the headings and paragraphs of a page without tables, images and notes."""
+    """Collects the headings, paragraphs and blocks of a page without tables, images and notes."""
 
     def __init__(self) -> None:
         super().__init__()
         self.headings: Counter[tuple[int, str]] = Counter()
-        self.paragraphs: Counter[str] = Counter()
+        # Paragraphs with their white space folded.
+        self.paragraphs: list[str] = []
+        # The text that is shown, with a line feed around each block.
+        self.shown: list[str] = []
         # The elements that are open; the number of them from the first on that is left out; and the heading or
         # paragraph that is open, with its text.
         self._open: list[str] = []
@@ -155,8 +161,11 @@ class _Structure(HTMLParser):
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         if tag in _VOID:
-            self._text.append("\n" if tag == "br" and self._hidden is None else "")
+            if self._hidden is None:
+                self._text.append("\n" if tag == "br" else "")
+                self.shown.append("\n" if tag in _BLOCKS else "")
             return
+        self.shown.append("\n" if self._hidden is None and tag in _BLOCKS else "")
         given = {name: value or "" for name, value in attributes}
         is_hidden = tag in _HIDDEN or _HIDDEN_CLASSES & set(given.get("class", "").split())
         if self._hidden is None and (is_hidden or given.get("typeof", "").startswith(("mw:File", "mw:Error mw:File"))):
@@ -170,24 +179,46 @@ class _Structure(HTMLParser):
             return
         while self._open.pop() != tag:
             pass
+        self.shown.append("\n" if self._hidden is None and tag in _BLOCKS else "")
         if self._hidden is not None and len(self._open) <= self._hidden:
             self._hidden = None
         elif self._hidden is None and tag == self._block:
-            if text := without_blanks("".join(self._text)):
+            if text := fold("".join(self._text)):
                 if tag == "p":
-                    self.paragraphs[text] += 1
+                    self.paragraphs.append(text)
                 else:
-                    self.headings[int(tag[1]), text] += 1
+                    self.headings[int(tag[1]), without_blanks(text)] += 1
             self._block = ""
 
     def handle_data(self, data: str) -> None:
         if self._hidden is None:
             self._text.append(data)
+            self.shown.append(data)
 
 
 _VOID = frozenset(("br", "hr", "img", "input", "link", "meta", "wbr"))
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _HIDDEN = frozenset(("table", "figure", "style", "script"))
+_BLOCKS = _HEADINGS | frozenset(
+    (
+        "p",
+        "div",
+        "li",
+        "ul",
+        "ol",
+        "dl",
+        "dd",
+        "dt",
+        "blockquote",
+        "center",
+        "br",
+        "hr",
+        "pre",
+        "section",
+        "table",
+        "figure",
+    )
+)
 _HIDDEN_CLASSES = frozenset(
     (
         "reference",
@@ -209,10 +240,26 @@ def structure_of(html: str) -> tuple[Counter[Any], Counter[Any]]:
     >>> structure_of('<h2><span>A</span></h2><p>b<br/>c<sup class="reference">1</sup></p><table><tr><td><p>d</table>')
     (Counter({(2, 'A'): 1}), Counter({'bc': 1}))
     """
+    parser = _parsed(html)
+    return parser.headings, Counter(map(without_blanks, parser.paragraphs))
+
+
+def text_of(html: str) -> tuple[list[str], list[str]]:
+    """Return the paragraphs of a page and all of its blocks, with white space folded.
+
+    >>> text_of("<p>a <i>b</i><br>c</p><ul><li>d</ul>")
+    (['a b c'], ['a b', 'c', 'd'])
+    """
+    parser = _parsed(html)
+    return parser.paragraphs, [block for line in "".join(parser.shown).split("\n") if (block := fold(line))]
+
+
+def _parsed(html: str) -> _Structure:
     parser = _Structure()
-    parser.feed(html)
+    # A line feed in HTML is a blank; those in `shown` are the ends of blocks.
+    parser.feed(html.replace("\n", " "))
     parser.close()
-    return parser.headings, parser.paragraphs
+    return parser
 
 
 def without_blanks(text: str) -> str:
@@ -234,7 +281,7 @@ class Rendered:
     """
 
     def __init__(self, blocks: Iterable[str], unknown: bool) -> None:
-        self._blocks = [fold(block) for block in blocks]
+        self._blocks = [fold(block).translate(_RAISED) for block in blocks]
         self._text = " ".join(self._blocks)
         self._unspaced = _BLANK.sub("", self._text)
         self._mended = ""
@@ -250,9 +297,9 @@ class Rendered:
         >>> page.judge("Bonn (1990) is a town people.")
         'hole'
         """
-        sentence = fold(sentence)
+        sentence = fold(sentence).translate(_RAISED)
         if sentence in self._text:
-            return SAME
+            return SAME if any(sentence in block for block in self._blocks) else JOINED
         unspaced = _BLANK.sub("", sentence)
         if unspaced in self._unspaced:
             return "blank closed up"
@@ -272,6 +319,9 @@ class Rendered:
         # What is missing before and behind belongs to other sentences.
         inner = [*(change for change in changes[:1] + changes[-1:] if change[0] != "delete"), *changes[1:-1]]
         reasons = {self._reason(kind, theirs, a, b) for kind, a, b, _, _ in inner if kind != "equal"}
+        if self._unknown and "template unknown" in reasons:
+            # It shows words that MediaWiki was not given, which then lacks more of the sentence.
+            return "template unknown"
         return max(reasons, key=REASONS.index, default="other")
 
     def _reason(self, kind: str, theirs: list[str], start: int, end: int) -> str:
@@ -286,4 +336,4 @@ class Rendered:
             and _EDGES & {*theirs[end : end + 1], missing[-1]}
         ):
             return "bracket mended"
-        return "note or icon left out" if _NOTE.fullmatch("".join(missing)) else "hole"
+        return "note or icon left out" if _NOTE.fullmatch("".join(missing)) else HOLE

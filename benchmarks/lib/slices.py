@@ -30,6 +30,11 @@ WHOLE = {
     "kwwiki": (None, "states/kwwiki-20220701-pages-articles.xml.bz2"),
     "freecad": ("enwiki", "with-templates/freecad-en-20141228.xml.bz2"),
 }
+# As these, but with Lua modules that their templates need.
+WITH_MODULES = {
+    "jiaxing-en": ("enwiki", "with-templates/jiaxing-en-fandom_pages_current.xml.bz2"),
+    "jiaxing-zh": ("zhwiki", "with-templates/jiaxing-zh-fandom_pages_current.xml.bz2"),
+}
 
 
 def data() -> Path:
@@ -50,7 +55,7 @@ def whole(name: str) -> tuple[str | None, Path]:
     Raises:
         SystemExit: the dump is missing.
     """
-    wiki, file = WHOLE[name]
+    wiki, file = (WHOLE | WITH_MODULES)[name]
     if not (path := data() / file).exists():
         raise SystemExit(f"the dump of {name} is missing: {path}")
     return wiki, path

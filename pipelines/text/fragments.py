@@ -21,7 +21,7 @@ FRAGMENT_REASONS: Final = MappingProxyType(
         "unbalanced": "contains an unbalanced bracket",
         "no_letters": "letters are less than half of the characters that are not white space, or a quarter in Chinese, "
         "Japanese and Korean",
-        "script": "less than half of the letters belong to the scripts of the wiki's language; in Chinese, Japanese "
+        "script": "less than a third of the letters belong to the scripts of the wiki's language; in Chinese, Japanese "
         "and Korean, more than three quarters of all characters are letters of other scripts, or less than a tenth are "
         "letters of these",
         "no_terminator": "does not end with punctuation, in a language that uses it: a heading, a caption, a list item",
@@ -176,6 +176,8 @@ _IDEOGRAPHIC: Final = frozenset({"Han", "Kana", "Hangul"})
 _IDEOGRAPHIC_PART: Final = 4
 # But letters of its own in this part of all characters: "Paris: Larousse, 2006."
 _FEWEST_PART: Final = 10
+# A sentence in another script has letters of its own in this part of its letters: names may be longer than the rest.
+_SCRIPT_PART: Final = 3
 # Non-letters of a language with unknown scripts: ASCII signs and general punctuation.
 _SIGNS: Final = "!-@[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f"
 _SPACES: Final = "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -196,6 +198,8 @@ _BRACKETS: Final = ("()", "[]", "「」", "『』")
 _ENUMERATOR: Final = re.compile(r"(?:(?<=\s)|^)\w{1,3}\)")
 _CLOSERS: Final = "\"'”’“»«›‹)\\]）」』】》〉｣］〕\u00b9\u00b2\u00b3" + "".join(map(chr, range(0x2070, 0x207A)))
 _LONGEST_CLOSE: Final = 12
+# The mark of a footnote that was typed as text.
+_FOOTNOTE: Final = r"\[[0-9]{1,3}\]"
 
 
 class FragmentTest(Protocol):
@@ -309,7 +313,7 @@ def make_fragment_test(language: str, writing: Writing = UNKNOWN) -> FragmentTes
     find_non_letters = make_non_letter_finder(language, writing)
     punctuated = language not in _UNPUNCTUATED
     signs = _terminators(language)
-    terminated = re.compile(rf"[{signs}][\s{_CLOSERS}]*\Z").search
+    terminated = re.compile(rf"[{signs}](?:[\s{_CLOSERS}]|{_FOOTNOTE})*\Z").search
 
     def fragment_reason(sentence: str, has_markup_sign: bool, non_letters: int | None = None) -> str | None:
         length = len(sentence)
@@ -375,7 +379,7 @@ def _script_reason(
         if ideographic:
             is_foreign = min(_IDEOGRAPHIC_PART * (visible - foreign), _FEWEST_PART * (letters - foreign)) < visible
         else:
-            is_foreign = 2 * foreign > letters
+            is_foreign = _SCRIPT_PART * (letters - foreign) < letters
         if is_foreign:
             return "script"
     return None

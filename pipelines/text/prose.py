@@ -17,6 +17,7 @@ from wikianchor.pipelines.text.fragments import (
     markup_offsets,
     whole_sentences,
 )
+from wikianchor.pipelines.text.reference_entries import CITATIONS, cites, is_reference
 from wikianchor.pipelines.text.splitter import Splitter
 from wikianchor.pipelines.text.template_losses import TEMPLATE
 from wikianchor.pipelines.text.writing import MISSING, holds_no_spaces
@@ -31,6 +32,7 @@ _AFTER_EDGE_GAP, _BEFORE_EDGE_GAP = "\"'«„“”「『(", ".!?。！？।։�
 _EDGE_GAP = re.compile(rf"^{GAP}+(?=[^\W\d_]|[{_AFTER_EDGE_GAP}])|(?<=[{_BEFORE_EDGE_GAP}])[{GAP} ]+$")
 # Signs of a missing word, brackets or punctuation with nothing between them: a first character, and characters of which
 # one follows, with white space between. Two quotes are a sign too, without white space.
+_NO_FUNCTION = r"(?!(?<=[A-Za-z0-9_])\(\))"
 _HOLES = (
     ("(", ",;:)"),
     ("[", "]"),
@@ -42,21 +44,22 @@ _HOLES = (
 )
 # As these, but ",..." is no hole, and neither are two commas that stand for quotes: ",,word,,".
 _COMMA_HOLE = re.compile(r",\s*(?:[,)]|\.(?!\.))")
+# But "print()" is the name of a function, and '""so' has the quote twice.
 _HOLE_PATTERNS = (
-    *((first, re.compile(rf"{re.escape(first)}\s*[{re.escape(others)}]")) for first, others in _HOLES),
-    ('"', re.compile('""')),
+    *(
+        (first, re.compile(rf"{_NO_FUNCTION if first == '(' else ''}{re.escape(first)}\s*[{re.escape(others)}]"))
+        for first, others in _HOLES
+    ),
+    ('"', re.compile(r'(?<![^\W_])""(?![^\W_])')),
 )
 # A list item with fewer spaces is a name and a full stop.
 _LIST_ITEM_SPACES = 4
+_AROUND_ITEM = LINE_MARKS + GAP + " "
 _MARKED = {PREFORMATTED: "preformatted", LIST: "list"}
 # Characters that may precede the first letter of a sentence.
 _OPENERS = "\"'«„“”‘(["
 _SMALL_LETTERS = (("a", "z"), ("а", "я"), ("α", "ω"))
 _LOWER_START = re.compile(rf"^{GAP}+[{''.join(f'{first}-{last}' for first, last in _SMALL_LETTERS)}]")
-# Words of references to books.
-_CITATIONS = ("ISBN", "ISSN", "PMID", "doi:")
-_cites = re.compile("|".join(_CITATIONS)).search
-
 # Stands for the words that a template shows, where only the rest of the sentence is looked at.
 _ANY_WORD = "word"
 
@@ -204,12 +207,14 @@ def judged_sentences(
     has_gaps = GAP in text
     drop_reason = _make_drop_test(text, language, writing)
     outline, region, line_end = _Outline(back_matter(language)), "", 0
+    in_reference = False
     number = at = 0
     for start, sentence in whole_sentences(text, split(text.replace(GAP, " ")), starts, extract.links.ends):
         if start >= line_end:
             line_end = text.find("\n", start)
             line_end = line_end if line_end >= 0 else beyond
             region = outline.region(text, start, line_end)
+            in_reference = region == "list" and is_reference(text[start:line_end].strip(_AROUND_ITEM))
             if sentence[0] in LINE_MARKS:
                 words = sentence.lstrip(LINE_MARKS).lstrip()
                 start, sentence = start + len(sentence) - len(words), words
@@ -228,6 +233,8 @@ def judged_sentences(
             reason = "gap" if sentence.strip(GAP + " ") else "fragment:no_letters"
         else:
             reason = drop_reason(sentence, region, start, end)
+            if in_reference and reason is None:
+                reason = "fragment:citation"
         yield Sentence(number, region, sentence, start, first=first, last=at), reason
         number += region != "heading"
 
@@ -241,7 +248,7 @@ def _make_drop_test(text: str, language: str, writing: Writing) -> Callable[[str
     # Offsets after the current sentence, the next one last. To search the whole page once is faster than to search each
     # sentence, because most sentences contain none of them.
     holes, signs = [beyond, *_hole_offsets(text)[::-1]], [beyond, *markup_offsets(text)[::-1]]
-    has_citations = _cites(text) is not None
+    has_citations = cites(text) is not None
     fragment_reason = make_fragment_test(language, writing)
     min_spaces = _min_spaces(language)
     non_letters, cased = make_non_letter_finder(language, writing)(text), has_capitals(language, writing)
@@ -258,7 +265,7 @@ def _make_drop_test(text: str, language: str, writing: Writing) -> Callable[[str
                 return "fragment:short"
         elif cased and (sentence[0].islower() or sentence[0] in _OPENERS) and _continues(sentence):
             return "fragment:continued"
-        if has_citations and _cites(sentence):
+        if has_citations and cites(sentence):
             return "fragment:citation"
         fragment = fragment_reason(sentence, signs[-1] < end, non_letters.count(1, start, end))
         return f"fragment:{fragment}" if fragment else None
@@ -357,6 +364,6 @@ def core_prose_rules(language: str, writing: Writing) -> dict[str, object]:
         "after_edge_gap": _AFTER_EDGE_GAP,
         "before_edge_gap": _BEFORE_EDGE_GAP,
         "small_letters": _SMALL_LETTERS,
-        "citations": _CITATIONS,
+        "citations": CITATIONS,
         "any_word": _ANY_WORD,
     }

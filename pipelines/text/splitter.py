@@ -69,8 +69,16 @@ WEAK_TERMINATORS: Final = ".!?…‥‽‼⁇⁈⁉"
 STRONG_TERMINATORS: Final = "。．｡！？।॥։؟۔܀܁܂߹።፧፨။។៕།༎᠃᠉꘎꘏꓿꧉᭞᭟᱾᱿෴꩝꩞꩟꣎꣏꯫꫰꫱꛳꛷𑅁𑅂"
 _TERMINATORS_BEYOND_BMP: Final = "𑅁𑅂"
 # Language -> further terminators. The Greek question mark is a semicolon; the Armenian full stop is often typed as a
-# colon.
-LANGUAGE_TERMINATORS: Final = {"el": ";\u037e", "pnt": ";\u037e", "hy": ":", "hyw": ":"}
+# colon, the Bengali one as the currency numerator that looks like it.
+LANGUAGE_TERMINATORS: Final = {
+    "el": ";\u037e",
+    "pnt": ";\u037e",
+    "hy": ":",
+    "hyw": ":",
+    "bn": "\u09f7",
+    "as": "\u09f7",
+    "bpy": "\u09f7",
+}
 # Thai and Lao end sentences with a space, but also write spaces inside sentences: a space ends a sentence only before
 # these words.
 _OPENERS_AFTER_SPACE: Final = {

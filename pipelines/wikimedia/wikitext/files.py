@@ -36,7 +36,8 @@ class FileStripper:
 
     def __init__(self, namespace_names: Iterable[str], facts: LanguageFacts) -> None:
         names = "|".join(re.escape(name).replace(r"\ ", "[ _]+") for name in sorted(namespace_names))
-        self._opening = re.compile(rf"\[\[[ _]*(?i:{names})[ _]*:")
+        # An image without a name is text.
+        self._opening = re.compile(rf"\[\[[ _]*(?i:{names})[ _]*:(?![ _]*[|\]])")
         options = "|".join(re.escape(word).replace(r"\$1", "[^|]*") for word in words_beside(facts))
         self._beside = re.compile(rf"\|\s*(?:{options})\s*(?=[|\]])") if options else re.compile("(?!)")
 

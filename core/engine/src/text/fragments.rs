@@ -67,6 +67,9 @@ const IDEOGRAPHIC_PART: usize = 4;
 /// But letters of its own are in this part of all characters: "Paris: Larousse, 2006."
 const FEWEST_PART: usize = 10;
 
+/// A sentence in another script has letters of its own in this part of its letters: names may be longer than the rest.
+const SCRIPT_PART: usize = 3;
+
 /// Tells why a text is no complete sentence of a language: see `make_fragment_test`.
 pub struct FragmentTest {
     rules: FragmentRules,
@@ -185,18 +188,22 @@ impl FragmentTest {
         let is_script = if ideographic {
             (IDEOGRAPHIC_PART * visible.saturating_sub(foreign)).min(FEWEST_PART * (letters - foreign)) < visible
         } else {
-            2 * foreign > letters
+            SCRIPT_PART * (letters - foreign) < letters
         };
         is_script.then_some(Name::FragmentScript)
     }
 
     fn is_terminated(&self, sentence: &str) -> bool {
-        for char in sentence.chars().rev().take(self.rules.longest_close) {
+        let mut chars = sentence.char_indices().rev().take(self.rules.longest_close);
+        while let Some((at, char)) = chars.next() {
             let sets = self.sets(char);
             if sets & TERMINATOR != 0 {
                 return true;
             }
-            if sets & CLOSER == 0 && !is_space(char) {
+            let mark = if char == ']' { footnote_length(&sentence[..at]) } else { 0 };
+            if mark > 0 {
+                chars.nth(mark - 1);
+            } else if sets & CLOSER == 0 && !is_space(char) {
                 return false;
             }
         }
@@ -274,6 +281,17 @@ fn enumerators(sentence: &str) -> i32 {
         };
     }
     number
+}
+
+/// The length of the mark of a footnote that ends a text without its "]": "[12". 0 if there is none.
+fn footnote_length(text: &str) -> usize {
+    let digits = text.bytes().rev().take(4).take_while(u8::is_ascii_digit).count();
+    let opens = (1..=3).contains(&digits) && text[..text.len() - digits].ends_with('[');
+    if opens {
+        digits + 1
+    } else {
+        0
+    }
 }
 
 fn is_letter(char: char) -> bool {

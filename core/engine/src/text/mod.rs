@@ -6,6 +6,7 @@ use serde::Deserialize;
 pub mod documents;
 pub mod fragments;
 pub mod prose;
+mod reference_entries;
 pub mod splitter;
 
 /// The rules of one language, which Python gives as JSON. A `String` of several characters is a set.

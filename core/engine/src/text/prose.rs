@@ -4,6 +4,7 @@
 //! template left its words out. Headings, preformatted lines and the sections of references are no prose.
 
 use super::fragments::{whole_sentences, FragmentTest};
+use super::reference_entries::References;
 use super::splitter::{is_lower_text, Splitter};
 use super::{ProseRules, TextRules};
 use crate::counts::Counts;
@@ -19,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// OBJECT REPLACEMENT CHARACTER: stands in fragments where words are missing.
 pub const MISSING: &str = "\u{fffc}";
 const LINE_MARKS: [char; 3] = [HEADING, LIST, PREFORMATTED];
+const AROUND_ITEM: [char; 5] = [HEADING, LIST, PREFORMATTED, GAP, ' '];
 
 /// The fields of `Extract` or `Aside` that are read here.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +52,7 @@ pub struct Prose {
     /// Finders of the first characters of `ProseRules::holes`, with the characters that follow. All finders are on the
     /// heap, because their alignment is larger than that of Python's objects.
     holes: Vec<(Finder<'static>, String)>,
-    citations: Vec<Finder<'static>>,
+    references: References,
 }
 
 /// A sentence as it stands in the text.
@@ -71,12 +73,8 @@ impl Prose {
             rules: rules.prose.clone(),
             test: FragmentTest::new(rules),
             holes,
-            citations: rules.prose.citations.iter().map(|name| finder(name)).collect(),
+            references: References::new(&rules.prose.citations),
         }
-    }
-
-    fn cites(&self, text: &str) -> bool {
-        self.citations.iter().any(|name| name.find(text.as_bytes()).is_some())
     }
 
     /// Return the ascending offsets of the signs of missing words.
@@ -84,8 +82,13 @@ impl Prose {
         let mut offsets = Vec::new();
         let mut start = 0;
         while let Some(offset) = find_double(&text.as_bytes()[start..], b'"') {
-            offsets.push(start + offset);
-            start += offset + 2;
+            let at = start + offset;
+            // '""so' has the quote twice.
+            let is_hole = !text[..at].ends_with(is_alnum) && !text[at + 2..].starts_with(is_alnum);
+            if is_hole {
+                offsets.push(at);
+            }
+            start = at + if is_hole { 2 } else { 1 };
         }
         if memchr(b',', text.as_bytes()).is_some() {
             self.comma_holes(text, &mut offsets);
@@ -100,6 +103,10 @@ impl Prose {
                 let rest = &text[start + first.needle().len()..];
                 // A quick test first: no letter is among the others.
                 if start < after || rest.trim_start_matches(' ').starts_with(is_alnum) {
+                    continue;
+                }
+                // "print()" is the name of a function.
+                if rest.starts_with(')') && text[start..].starts_with('(') && text[..start].ends_with(is_ascii_word) {
                     continue;
                 }
                 let rest = lstrip(rest);
@@ -270,13 +277,15 @@ fn judged_sentences<'a>(
     let has_gaps = has_gap(text);
     let mut drop_test = DropTest::new(text, rules);
     let mut outline = Outline { rules: &rules.rules, main: Name::Lead, level_of_end: 0 };
-    let (mut region, mut end_of_line) = (Name::Lead, 0);
+    let (mut region, mut end_of_line, mut in_reference) = (Name::Lead, 0, false);
     let (mut number, mut at) = (0, 0);
     let ends = if has_gaps { splitter.split(&text.replace(GAP, " ")) } else { splitter.split(text) };
     for (mut start, mut sentence) in whole_sentences(text, ends, starts, page.link_ends) {
         if start >= end_of_line {
             end_of_line = line_end(text, start).unwrap_or(beyond);
-            region = outline.region(&text[start..end_of_line.min(text.len())]);
+            let line = &text[start..end_of_line.min(text.len())];
+            region = outline.region(line);
+            in_reference = region == Name::List && rules.references.holds(line.trim_matches(AROUND_ITEM));
             let words = sentence.trim_start_matches(LINE_MARKS);
             if words.len() < sentence.len() {
                 let words = lstrip(words);
@@ -304,7 +313,7 @@ fn judged_sentences<'a>(
                 let has_words = sentence.contains(|char| char != GAP && char != ' ');
                 Some(if has_words { Name::Gap } else { Name::FragmentNoLetters })
             }
-            _ => drop_test.reason(sentence, region, start),
+            _ => drop_test.reason(sentence, region, start).or(in_reference.then_some(Name::FragmentCitation)),
         };
         take(Judged { number, region, text: sentence, start, first, last: at }, reason);
         number += u32::from(region != Name::Heading);
@@ -321,7 +330,11 @@ struct DropTest<'a> {
 
 impl<'a> DropTest<'a> {
     fn new(text: &str, rules: &'a Prose) -> DropTest<'a> {
-        DropTest { rules, holes: rules.hole_offsets(text).into_iter().peekable(), has_citations: rules.cites(text) }
+        DropTest {
+            rules,
+            holes: rules.hole_offsets(text).into_iter().peekable(),
+            has_citations: rules.references.cites(text),
+        }
     }
 
     fn reason(&mut self, sentence: &str, region: Name, start: usize) -> Option<Name> {
@@ -341,7 +354,7 @@ impl<'a> DropTest<'a> {
         {
             return Some(Name::FragmentContinued);
         }
-        if self.has_citations && self.rules.cites(sentence) {
+        if self.has_citations && self.rules.references.cites(sentence) {
             return Some(Name::FragmentCitation);
         }
         self.rules.test.reason(sentence, true)
@@ -406,6 +419,10 @@ fn trim_gaps<'a>(sentence: &'a str, rules: &ProseRules) -> (&'a str, usize) {
         rest = trimmed;
     }
     (rest, shift)
+}
+
+fn is_ascii_word(char: char) -> bool {
+    char.is_ascii_alphanumeric() || char == '_'
 }
 
 fn has_gap(text: &str) -> bool {

@@ -310,7 +310,7 @@ impl Splitter {
         if matches!(sign, '.' | '…' | '‥') && self.rules.ideographic {
             return false; // a pause, whatever follows
         }
-        if self.is(sign, OF_LANGUAGE) {
+        if matches!(sign, ':' | ';' | '\u{37e}') {
             return is_upper(next) || self.is(next, BEFORE_FIRST_LETTER);
         }
         if matches!(sign, '!' | '?') {

@@ -150,7 +150,10 @@ impl FileStripper {
             position += next.len_utf8();
         }
         let colon = blanks_end(bytes, position);
-        (bytes.get(colon) == Some(&b':')).then_some(colon + 1)
+        // An image without a name is text.
+        let is_image =
+            bytes.get(colon) == Some(&b':') && !matches!(bytes.get(blanks_end(bytes, colon + 1)), Some(b'|' | b']'));
+        is_image.then_some(colon + 1)
     }
 
     /// Return whether one of the options of an image places it beside the text.
