@@ -18,7 +18,7 @@ from hypothesis import settings
 from tests.core_sources import core_sources
 from tests.fork_server import start
 from wikianchor.pipelines.cli.command_line import main
-from wikianchor.pipelines.engine.beam_import import import_beam, own_process
+from wikianchor.pipelines.engine.beam_import import own_process
 from wikianchor.pipelines.engine.machine import raise_gc_threshold
 from wikianchor.pipelines.wikimedia.core import installed_core
 
@@ -42,7 +42,6 @@ if getattr(installed_core(), "sources", None) == core_sources():
 
 # Beam as commands have it.
 own_process()
-import_beam()
 
 # No test loses power; waiting for the disk would be most of the time of many of them.
 os.fsync = lambda descriptor: None

@@ -10,7 +10,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from types import MethodType
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import MethodType, ModuleType
 
 # Of Beam's data frames, its own S3 client (files here are read by Arrow), its MongoDB connector, its pickling of absl's
 # flags and its connector to BigQuery, which would import an HTTP client.
@@ -22,17 +23,12 @@ _is_ours = False
 
 
 def own_process() -> None:
-    """Say that this process is a command or a worker of ours, before Beam is imported."""
+    """Say that this process is a command or a worker of ours: whichever module imports Beam, it is without what is
+    unused."""
     global _is_ours
-    _is_ours = True
-
-
-def import_beam() -> None:
-    """Import Beam, unless it has been."""
-    if _is_ours and "apache_beam" not in sys.modules:
-        with _without_unused():
-            import apache_beam  # noqa: F401
-        tune_beam()
+    if not _is_ours:
+        _is_ours = True
+        sys.meta_path.insert(0, _BeamFinder)
 
 
 def import_arrow() -> None:
@@ -74,6 +70,27 @@ def _without_unused() -> Iterator[None]:
         yield
     finally:
         sys.meta_path.remove(_NotInstalled)
+
+
+class _BeamFinder:
+    """Find Beam, to be imported by `_BeamLoader`."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
+        if name != "apache_beam" or (spec := PathFinder.find_spec(name)) is None or spec.origin is None:
+            return None
+        sys.meta_path.remove(_BeamFinder)
+        spec.loader = _BeamLoader(name, spec.origin)
+        return spec
+
+
+class _BeamLoader(SourceFileLoader):
+    """Import Beam without the unused packages, and tune it."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        with _without_unused():
+            super().exec_module(module)
+        tune_beam()
 
 
 class _NotInstalled:

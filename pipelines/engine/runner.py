@@ -21,7 +21,6 @@ from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import unknown_flag
 from wikianchor.pipelines.dataset.temporary import beams_temporary_files
 from wikianchor.pipelines.engine import dataflow, interrupt
-from wikianchor.pipelines.engine.beam_import import import_beam
 from wikianchor.pipelines.engine.log import show_beams_log
 from wikianchor.pipelines.engine.machine import Load, cores, default_workers, most_workers
 
@@ -178,7 +177,6 @@ def beam_options(args: Sequence[str], ours: Iterable[str] = ()) -> tuple[Any, in
     Raises:
         UsageError: a flag that neither we nor Beam know, a number of workers out of range, or two flags that decide it.
     """
-    import_beam()
     from apache_beam.options.pipeline_options import DirectOptions
 
     from wikianchor.pipelines.engine.options import OF_PROCESSES, ParsedOptions, flag_parser, needs_process

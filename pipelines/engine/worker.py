@@ -18,7 +18,7 @@ import traceback
 from contextlib import redirect_stderr
 from importlib import import_module
 
-from wikianchor.pipelines.engine.beam_import import import_arrow, import_beam, own_process
+from wikianchor.pipelines.engine.beam_import import import_arrow, own_process
 from wikianchor.pipelines.engine.log import log_to_stderr, show_beams_log
 from wikianchor.pipelines.engine.machine import raise_gc_threshold
 from wikianchor.pipelines.engine.worker_status import WorkerStatus, join
@@ -44,7 +44,6 @@ def main() -> None:
     if verbose:
         show_beams_log()
     own_process()
-    import_beam()
     import_arrow()
     for module in told["modules"]:
         import_module(module)
