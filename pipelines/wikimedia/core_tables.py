@@ -21,6 +21,7 @@ _OTHERS = (
     (0x2F800, 0x30000),
     (0xE0000, 0xE0200),
 )
+_UNASSIGNED = ("Cn", "Co")
 _CLASSES = (str.isalnum, str.isalpha, str.isdecimal, str.isdigit, str.isspace, str.islower, str.isupper)
 
 
@@ -29,7 +30,7 @@ class CharacterTables(NamedTuple):
 
     Attributes:
         letters: Chinese characters and Hangul.
-        others: all other characters.
+        others: all other characters that are assigned.
         classes: a byte for each class (`unicode.rs`) and each of the others, 1 if it has it.
         lower, upper, title: characters that the methods of `str` change, with what they change to.
         zeros: the digit zero of each script.
@@ -54,12 +55,16 @@ class CharacterTables(NamedTuple):
 
 def character_tables() -> CharacterTables:
     """Return the tables of the running Python."""
-    letters, others = ("".join(chr(code) for part in parts for code in range(*part)) for parts in (_LETTERS, _OTHERS))
+    letters, others = ("".join("".join(map(chr, range(*part))) for part in parts) for parts in (_LETTERS, _OTHERS))
+    # What is neither belongs to no class: more than half of them, private use and unassigned.
+    others = "".join(char for char in others if char.isprintable() or unicodedata.category(char) not in _UNASSIGNED)
     classes = [bytes(map(test, others)) for test in _CLASSES]
-    classes.append(bytes(unicodedata.category(char)[0] == "M" for char in others))
+    classes.append(bytes(category[0] == "M" for category in map(unicodedata.category, others)))
     classes.append(bytes(map(str.isprintable, others)))
-    combining = [(char, number) for char in others if (number := unicodedata.combining(char))]
-    decomposed = [(char, form) for char in others if (form := unicodedata.normalize("NFD", char)) != char]
+    combining = [pair for pair in zip(others, map(unicodedata.combining, others), strict=True) if pair[1]]
+    decomposed = [
+        (char, unicodedata.normalize("NFD", char)) for char in others if not unicodedata.is_normalized("NFD", char)
+    ]
     # Those that normal form C does not keep.
     changed = {char for char, _ in decomposed if not unicodedata.is_normalized("NFC", char)}
     composed = [(_pair(char), char) for char, _ in decomposed if char not in changed]
@@ -83,7 +88,7 @@ def character_tables() -> CharacterTables:
 
 def _changes(chars: str, case: Callable[[str], str]) -> list[tuple[str, str]]:
     """Return the characters that a method of `str` changes, with what they change to."""
-    return [(char, form) for char in chars if (form := case(char)) != char]
+    return [(char, form) for char, form in zip(chars, map(case, chars), strict=True) if form != char]
 
 
 def _pair(char: str) -> tuple[str, str]:
