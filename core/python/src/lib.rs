@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use wikianchor_engine::shared::set_shared;
 use wikianchor_engine::unicode::{self, Case, Forms, Tables, ALNUM, ALPHA, NEEDS_NFC, PRINTABLE};
 
+mod bzip2;
 mod reader;
 
 /// Lower case by the running Python, for Greek alone.
@@ -87,5 +88,6 @@ fn wikianchor_core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("sources", env!("WIKIANCHOR_CORE_SOURCES"))?;
     module.add_function(wrap_pyfunction!(set_up, module)?)?;
+    bzip2::register(module)?;
     reader::register(module)
 }
