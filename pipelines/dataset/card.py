@@ -132,19 +132,26 @@ def _statistics(manifest: Mapping[str, Any]) -> str:
     name, ledger = manifest["dataset"], manifest.get("ledger", {})
     if name == "sentences":
         counts = {
-            wiki: {kind: of_wiki.get(kind, {}).get(bucket, 0) for kind, bucket in _KEPT}
+            wiki: {kind: _numbers(of_wiki.get(kind)).get(bucket, 0) for kind, bucket in _KEPT}
             for wiki, of_wiki in ledger.items()
         }
     elif name == "entities":
-        counts = {wiki: {"pages with an item": number} for wiki, number in ledger.get("sitelinks", {}).items()}
+        counts = {wiki: {"pages with an item": number} for wiki, number in _numbers(ledger.get("sitelinks")).items()}
     else:
-        counts = ledger.get(_BY_WIKI.get(name, ""), {})
+        counts = {wiki: _numbers(of_wiki) for wiki, of_wiki in ledger.get(_BY_WIKI.get(name, ""), {}).items()}
     names = list(dict.fromkeys(bucket for of_wiki in counts.values() for bucket in sorted(of_wiki, key=_rank)))
     if not names:
         return ""
     rows = [[wiki, *(f"{of_wiki.get(bucket, 0):,}" for bucket in names)] for wiki, of_wiki in sorted(counts.items())]
     meanings = [f"- `{bucket}`: {meaning}" for bucket in names if (meaning := reason(bucket)) and bucket != "kept"]
     return "\n".join([markdown_table(["wiki", *names], rows), *(["", *meanings] if meanings else [])])
+
+
+def _numbers(counts: object) -> dict[str, int]:
+    """Return the counts of a ledger that are numbers: someone else's may have others."""
+    return (
+        {key: number for key, number in counts.items() if isinstance(number, int)} if isinstance(counts, dict) else {}
+    )
 
 
 _KEPT = (("pages", "articles"), ("sentences", "kept"), ("links", "kept"))

@@ -97,9 +97,12 @@ def _foreign_path(manifest: Mapping[str, Any]) -> str | None:
 
 def manifest_problems(manifest: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with the shape of a manifest. The other checks need a manifest without problems."""
-    for key, kind in (("inputs", list), ("options", dict), ("ledger", dict), ("schema_version", str)):
-        if not isinstance(manifest.get(key), kind):
+    for key in ("inputs", "options", "ledger", "schema_version"):
+        if key not in manifest:
             yield f"manifest.json: {key!r} is missing"
+    for key, shape in _SHAPES.items():
+        if key in manifest and not _has_shape(manifest[key], shape):
+            yield f"manifest.json: {key!r} has another form than in a manifest of ours: {manifest[key]!r:.200}"
     for name, config in manifest["configs"].items():
         shards = config.get("shards") if isinstance(config, dict) else None
         if not isinstance(shards, list) or not isinstance(config.get("rows"), int):
@@ -111,6 +114,30 @@ def manifest_problems(manifest: Mapping[str, Any]) -> Iterator[str]:
                 return
         if sum(shard["rows"] for shard in shards) != config["rows"]:
             yield f"manifest.json: the rows of the shards of {name!r} do not add up to {config['rows']}"
+
+
+# What the values of a manifest are: of a type, lists of what a list has, and dictionaries with a shape for each key, ""
+# for all others.
+_INPUTS = [{"path": str, "dataset": str, "": object}]
+_SHAPES: Mapping[str, Any] = {
+    "schema_version": str,
+    "options": dict,
+    "inputs": _INPUTS,
+    "made_with": {"": str},
+    "made_of": [{"dataset": str, "inputs": _INPUTS, "options": dict, "made_with": {"": str}, "": object}],
+    "languages": {"": str},
+    "ledger": {"": dict},
+}
+
+
+def _has_shape(value: object, shape: Any) -> bool:
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(_has_shape(item, shape[0]) for item in value)
+    if isinstance(shape, dict):
+        return isinstance(value, dict) and all(
+            _has_shape(item, shape.get(key, shape[""])) for key, item in value.items()
+        )
+    return isinstance(value, shape)
 
 
 def _is_shard_entry(shard: dict[str, object]) -> bool:

@@ -153,8 +153,27 @@ def test_what_is_no_manifest_of_ours_is_named(tmp_path: Path, text: bytes) -> No
 def test_a_manifest_of_another_shape_is_described(configs: dict[str, Any], problem: str) -> None:
     head = {"inputs": [], "options": {}, "ledger": {}, "schema_version": "1.0"}
     assert [*manifest.manifest_problems({**head, "configs": configs})] == [f"manifest.json: {problem}"]
-    assert [*manifest.manifest_problems({**head, "ledger": [], "configs": {}})] == [
-        "manifest.json: 'ledger' is missing"
+    del head["ledger"]
+    assert [*manifest.manifest_problems({**head, "configs": {}})] == ["manifest.json: 'ledger' is missing"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"ledger": []},
+        {"ledger": {"enwiki": 3}},
+        {"inputs": [7]},
+        {"inputs": [{"path": None}]},
+        {"made_of": [{"inputs": [[]]}]},
+        {"made_with": {"wikianchor": 1}},
+        {"languages": {"en": ["en"]}},
+    ],
+)
+def test_a_value_of_another_form_is_described(wrong: dict[str, Any]) -> None:
+    head = {"inputs": [], "options": {}, "ledger": {}, "schema_version": "1.0", "configs": {}}
+    ((key, value),) = wrong.items()
+    assert [*manifest.manifest_problems({**head, **wrong})] == [
+        f"manifest.json: {key!r} has another form than in a manifest of ours: {value!r}"
     ]
 
 
