@@ -26,7 +26,7 @@ def stages_of(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def dumps_of(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the files that a dataset came from: path, date (YYYYMMDD, "" where the name has none), bytes and sha1."""
-    sources = (source for stage in stages_of(manifest) for source in stage["inputs"] or () if "path" in source)
+    sources = (source for stage in stages_of(manifest) for source in stage.get("inputs") or () if "path" in source)
     files = {source["path"]: source for source in sources}
     return [
         {"path": path, "date": dump_date(path), "bytes": source.get("bytes"), "sha1": source.get("sha1")}
