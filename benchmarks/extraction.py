@@ -2,8 +2,8 @@
 
     WIKIANCHOR_DATA=data python benchmarks/extraction.py bz2
 
-`wikianchor sentences` with either engine against decompression of the same file: whole wikis with their templates, then
-slices. Needs the core (`make core`).
+`wikianchor sentences` with either engine against decompression of the same file by libbz2: whole wikis with their
+templates, then slices; and what decompression by the core takes. Needs the core (`make core`).
 
 Starting Python and Beam takes over a second, half of the time of a slice and nothing of a dump. So each round also
 measures the demo's dump of a few pages, and the speeds are without that time.
@@ -19,11 +19,18 @@ from lib import slices
 from lib.measure import job, less, ratio, report, rounds_of, run_parts, seconds, table, unpack
 
 from wikianchor.pipelines.wikimedia.choices import ENGINES
+from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 
 
 def sentences(work: Path, wiki: str | None, dump: Path, *flags: str) -> float:
     """Run `wikianchor sentences` and return its CPU; `wiki` is given where the dump's header names none."""
     return job("sentences", work / "sentences", f"--dumps={dump}", *([f"--wikis={wiki}"] if wiki else []), *flags)
+
+
+def unpack_by_core(dump: Path) -> None:
+    """Decompress a dump as the pipelines do."""
+    for _ in read_range(Range(str(dump), 0, dump.stat().st_size, last=True, blocks=False)):
+        pass
 
 
 def compare_bz2(arguments: Namespace) -> None:
@@ -33,6 +40,7 @@ def compare_bz2(arguments: Namespace) -> None:
     cases = {f"{kind}: start": partial(sentences, work, None, slices.DEMO, f"--engine={kind}") for kind in ENGINES}
     for wiki, dump in dumps:
         cases[f"{dump.name}: bz2"] = partial(seconds, partial(unpack, dump))
+        cases[f"{dump.name}: by the core"] = partial(seconds, partial(unpack_by_core, dump))
         cases |= {f"{dump.name}: {kind}": partial(sentences, work, wiki, dump, f"--engine={kind}") for kind in ENGINES}
     times = rounds_of(arguments.rounds, cases)
     rows: list[list[Any]] = []
@@ -40,13 +48,14 @@ def compare_bz2(arguments: Namespace) -> None:
         bare = times[f"{dump.name}: bz2"]
         jobs = [(times[f"{dump.name}: {kind}"], times[f"{kind}: start"]) for kind in ENGINES]
         cells = [cell for whole, early in jobs for cell in (median(whole), ratio(less(whole, early), bare))]
-        rows.append([dump.name.partition(".")[0], unpack(dump) / 1e6, median(bare), *cells])
+        by_core = ratio(times[f"{dump.name}: by the core"], bare)
+        rows.append([dump.name.partition(".")[0], unpack(dump) / 1e6, median(bare), by_core, *cells])
     for name, part in (("whole wikis", rows[: len(slices.WHOLE)]), ("slices", rows[len(slices.WHOLE) : len(dumps)])):
-        means = [mean(row[column] for row in part) for column in (4, 6)]
-        rows.append([f"mean of {name}", "", "", "", means[0], "", means[1]])
+        means = [mean(row[column] for row in part) for column in (3, 5, 7)]
+        rows.append([f"mean of {name}", "", "", means[0], "", means[1], "", means[2]])
     columns = [f"{kind}{text}" for kind in ENGINES for text in (", CPU s", " less start / bz2")]
     starts = ", ".join(f"{kind} {median(times[f'{kind}: start']):.2f}" for kind in ENGINES)
-    text = table(["dump", "MB of XML", "bz2, CPU s", *columns], rows)
+    text = table(["dump", "MB of XML", "bz2, CPU s", "by the core / bz2", *columns], rows)
     report("sentences against bz2 decompression", f"{text}\n\nStart, CPU s: {starts}.")
 
 

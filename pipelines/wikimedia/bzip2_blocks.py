@@ -14,15 +14,15 @@ import os
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from wikianchor.io.errors import InputError, Truncated
 
 try:
     # It takes half of the CPU of libbz2.
-    from wikianchor_core import Bz2Decompressor
+    from wikianchor_core import Bz2Decompressor as _Decompressor
 except ImportError:
-    from bz2 import BZ2Decompressor as Bz2Decompressor
+    from bz2 import BZ2Decompressor as _Decompressor
 
 READ_BYTES = 1 << 20
 BLOCK, END = 0x314159265359, 0x177245385090
@@ -34,6 +34,11 @@ LONGEST_TEXT = 900_000 // 5 * 259
 # The magic numbers occur by chance once in 2 ** 44 bytes. A block with more than a few false marks is not from a dump
 # but made to waste time, because every false mark costs one decompression.
 FALSE_MARKS = 8
+
+
+def new_decompressor() -> Any:
+    """Return what decompresses one bz2 stream, with the attributes of `bz2.BZ2Decompressor`."""
+    return _Decompressor()
 
 
 class Mark(NamedTuple):
@@ -96,7 +101,7 @@ def unpack_block(data: bytes, first: int, last: int) -> bytes | None:
     stream = ((bits << MARK_BITS | END) << CHECKSUM_BITS) | checksum
     size += MARK_BITS + CHECKSUM_BITS
     stream <<= -size % 8
-    decompressor = Bz2Decompressor()
+    decompressor = new_decompressor()
     try:
         text: bytes = decompressor.decompress(b"BZh9" + stream.to_bytes((size + 7) // 8, "big"), LONGEST_TEXT)
     except OSError:

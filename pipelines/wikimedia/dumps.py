@@ -25,7 +25,7 @@ from typing import BinaryIO, NamedTuple
 
 from wikianchor.io.errors import InputError, Truncated
 from wikianchor.io.storage import READ_BYTES, file_size, open_file, reading
-from wikianchor.pipelines.wikimedia.bzip2_blocks import Bz2Decompressor, has_end, read_blocks
+from wikianchor.pipelines.wikimedia.bzip2_blocks import has_end, new_decompressor, read_blocks
 from wikianchor.pipelines.wikimedia.compressed import CompressedFile, find_all
 from wikianchor.pipelines.wikimedia.gzip_members import find_member, read_members
 
@@ -240,7 +240,7 @@ def _read_bz2(file: BinaryIO, part: Range) -> Iterator[Chunk]:
     stream = 0 if part.start == 0 else find_stream(file, part.start, part.end)
     if stream is None:
         return
-    source, decompressor = CompressedFile(file, stream), Bz2Decompressor()
+    source, decompressor = CompressedFile(file, stream), new_decompressor()
     while True:
         offset = source.position
         data = source.take()
@@ -265,7 +265,7 @@ def _read_bz2(file: BinaryIO, part: Range) -> Iterator[Chunk]:
             stream = source.position - zeros
             if zeros or not source.starts_with(b"BZh"):
                 raise InputError(f"{part.path}: byte {stream} is not bz2 data: fetch it again")
-            decompressor = Bz2Decompressor()
+            decompressor = new_decompressor()
 
 
 def _read_bz2_blocks(file: BinaryIO, part: Range) -> Iterator[Chunk]:
