@@ -14,8 +14,10 @@ import tempfile
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from itertools import pairwise, takewhile
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -37,6 +39,7 @@ from wikianchor.pipelines.wikimedia.site import site_for, site_from_header
 from wikianchor.pipelines.wikimedia.sql import page_props_items, read_table
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, iter_lines, parse_item
 from wikianchor.pipelines.wikimedia.wikitext import Extractor
+from wikianchor.trainer.linking.mentions import read_mentions
 
 SOURCE = "the input"
 # CPU seconds for one input of a few KB. Atheris takes several times as long as Python alone.
@@ -270,6 +273,22 @@ def wikidata(data: bytes) -> None:
         _outcome(lambda line=line: [parse_item(line, ("enwiki", "dewiki"), ("en", "mul"), texts)], BadLine)
 
 
+def mentions(data: bytes) -> None:
+    """A file of mentions has texts and items, or an error, whatever stands in it."""
+    name = ("en/mentions.tsv", "aida.tsv", "lines.jsonl")[data[0] % 3 if data else 0]
+    with tempfile.TemporaryDirectory(dir=_memory()) as directory:
+        path = Path(directory, name)
+        (path.parent / "text").mkdir(parents=True)
+        (path.parent / "text/1").write_text("Paris is here.")
+        path.write_bytes(data[1:])
+        with suppress(InputError):
+            for mention in read_mentions(str(path), "en"):
+                assert {type(text) for text in (mention.left, mention.surface, mention.right, mention.language)} == {
+                    str
+                }
+                assert mention.qid >= 0
+
+
 def files(data: bytes) -> None:
     """A manifest or a record names no file outside of its directory, whatever stands in it."""
     source, directory = _Input(data), _memory()
@@ -358,6 +377,23 @@ def _seeds_of_wikidata() -> Iterator[bytes]:
         yield b"\x09\0\xef\xbb\xbf" + line + b"\r\n"
 
 
+def _seeds_of_mentions() -> Iterator[bytes]:
+    yield b"\0docid\tposition\tlength\tmention\turl\tqid\n1\t0\t5\tParis\t\tQ90\n"
+    url = b"http://en.wikipedia.org/wiki/Paris"
+    yield b"\1-DOCSTART- (1)\nParis\tB\tParis\tParis\t" + url + b"\t1\t/m\nis\n\nNice\tB\tNice\t--NME--\n"
+    span = {"start": 0, "end": 5, "text": "Paris"}
+    context = {"text": "Paris is here.", "language": "en", "document_id": "1"}
+    labels = [{"span": [0, 5], "entity_id": "Q90", "optional": False}]
+    answers = [{"span": [0, 5], "id": "Q90", "candidates": ["Q90", "Q142"]}]
+    for document in (
+        {"context": context, "mentions": [{"entity_id": "Q90", "mention_span": span}]},
+        {"text": "Paris is here.", "labels": labels, "entity_mentions": answers},
+        {"text": "Paris is here.", "labels": [{"entity_reference": "Paris", "start_char": 0, "end_char": 5}]},
+        {"text": ["Paris"], "labels": labels},
+    ):
+        yield b"\2" + json.dumps(document).encode()
+
+
 def _seeds_of_files() -> Iterator[bytes]:
     shard = {"path": "data/sentences/train-00000-of-00001.parquet", "rows": 1, "bytes": 2, "sha256": "0" * 64}
     manifest = {
@@ -401,6 +437,7 @@ TARGETS = {
     "sql": Target(sql, _seeds_of_sql),
     "wikidata": Target(wikidata, _seeds_of_wikidata),
     "files": Target(files, _seeds_of_files),
+    "mentions": Target(mentions, _seeds_of_mentions),
 }
 
 

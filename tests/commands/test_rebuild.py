@@ -175,6 +175,12 @@ def test_stages_of_other_datasets() -> None:
         *("pairs", "--sentences=out/sentences", "--entities=out/entities", "--mentions=out/mentions"),
         *("--output=out/pairs", "--exclude_types=none"),
     ]
+    inputs = [{"dataset": name} for name in ("documents", "mentions", "entities", "documents")]
+    linking = {"dataset": "linking", "inputs": inputs, "options": {"wikis": ["enwiki"], "format": "kilt", "split": []}}
+    assert command.command_of(linking, files, "out") == [
+        *("linking", "--documents=out/documents", "--mentions=out/mentions", "--entities=out/entities"),
+        *("--output=out/linking", "--format=kilt"),
+    ]
     corpus = {
         "dataset": "corpus",
         "inputs": [{"path": "clinic.txt"}, {"dataset": "sentences", "wiki": "jawiki"}],

@@ -18,7 +18,6 @@ What is known of each format:
 
 from __future__ import annotations
 
-import csv
 import glob
 import json
 import os
@@ -114,6 +113,17 @@ def _spanned(text: str, start: int, end: int, **known: Any) -> Mention:
     )
 
 
+def _text(value: Any) -> str:
+    """Return a text of a file.
+
+    Raises:
+        TypeError: it is no text.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} in place of a text")
+    return value
+
+
 def _number(item: str) -> int:
     """Return the number of an item, 0 for what is no item, such as NIL."""
     match = _ITEM.fullmatch(item)
@@ -131,9 +141,11 @@ def read_mewsli9(path: str) -> Iterator[Mention]:
     """
     directory = os.path.dirname(os.path.abspath(path))
     language, texts = os.path.basename(directory), dict[str, str]()
-    with open(path, encoding="utf-8", newline="") as file:
-        for number, row in enumerate(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE), 2):
+    with open(path, encoding="utf-8", errors="replace", newline="\n") as file:
+        head = next(file, "").rstrip("\r\n").split("\t")
+        for number, line in enumerate(file, 2):
             with malformed(f"{path} line {number}: not a mention with docid, position, length and qid"):
+                row = dict(zip(head, line.rstrip("\r\n").split("\t"), strict=True))
                 name, start, length, item = row["docid"], int(row["position"]), int(row["length"]), row["qid"]
             if name not in texts:
                 # The mentions of a document follow each other.
@@ -144,7 +156,7 @@ def read_mewsli9(path: str) -> Iterator[Mention]:
 def _read(path: str) -> str:
     try:
         return Path(path).read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read ({error}): fetch the texts of the set first") from error
 
 
@@ -198,11 +210,11 @@ def _mewsli_x(document: Mapping[str, Any]) -> Iterator[Mention]:
     context = document["context"]
     for mention in document["mentions"]:
         span, qid = mention["mention_span"], _number(mention["entity_id"])
-        known = {"source": "Mewsli-X", "language": context["language"], "qid": qid}
+        known: dict[str, Any] = {"source": "Mewsli-X", "language": _text(context["language"]), "qid": qid}
         if context["text"]:
-            yield _spanned(context["text"], int(span["start"]), int(span["end"]), **known)
+            yield _spanned(_text(context["text"]), int(span["start"]), int(span["end"]), **known)
         else:
-            yield Mention(left="", surface=span["text"], right="", **known)
+            yield Mention(left="", surface=_text(span["text"]), right="", **known)
 
 
 def _elevant(document: Mapping[str, Any], language: str) -> Iterator[Mention]:
@@ -212,7 +224,7 @@ def _elevant(document: Mapping[str, Any], language: str) -> Iterator[Mention]:
         for answer in answers or ()
     }
     for label in document["labels"]:
-        span = tuple(label["span"]) if "span" in label else (label["start_char"], label["end_char"])
+        start, end = label["span"] if "span" in label else (label["start_char"], label["end_char"])
         entity = str(label.get("entity_id") or label["entity_reference"])
         if label.get("optional"):
             continue
@@ -220,11 +232,12 @@ def _elevant(document: Mapping[str, Any], language: str) -> Iterator[Mention]:
         title = f"{article[1]}:{unquote(article[2])}" if article else f"{language}:{entity}"
         is_title = not _number(entity) and "entity_reference" in label
         yield _spanned(
-            document["text"],
-            *span,
+            _text(document["text"]),
+            start,
+            end,
             source="ELEVANT",
             language=language,
             qid=_number(entity),
             title=title.replace("_", " ") if is_title else "",
-            answers=by_span.get(span, ()) if answers else None,
+            answers=by_span.get((start, end), ()) if answers else None,
         )
