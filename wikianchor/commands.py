@@ -75,7 +75,7 @@ __all__ = [*PIPELINES, "score"]  # noqa: F405
 def run_command(name: str, *, workers: int | None = None, beam: Sequence[str] = (), **options: Any) -> Any:
     """Run a command of the pipelines, and return its dataset or what it prints; see above."""
     from wikianchor.pipelines.cli.commands import COMMANDS
-    from wikianchor.pipelines.engine.beam_import import import_arrow
+    from wikianchor.pipelines.engine.beam_import import import_arrow, without_warning
     from wikianchor.pipelines.engine.log import without_beams_log
 
     for option in LEFT_OUT:
@@ -86,6 +86,9 @@ def run_command(name: str, *, workers: int | None = None, beam: Sequence[str] = 
     config: Any = read_options(command.options, argparse.Namespace(**given))
     flags = [beam] if isinstance(beam, str) else beam
     import_arrow()
+    if command.is_pipeline:
+        with without_warning():
+            import_module("apache_beam")
     printed = io.StringIO()
     try:
         with redirect_stdout(printed), without_beams_log():

@@ -7,6 +7,7 @@ Only where the process is ours: another program may want Beam's data frames or i
 from __future__ import annotations
 
 import gc
+import logging
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -98,6 +99,24 @@ class _BeamLoader(SourceFileLoader):
             gc.enable()
         gc.freeze()
         tune_beam()
+
+
+@contextmanager
+def without_warning() -> Iterator[None]:
+    """Leave out what Beam's connector to BigQuery logs where it is not installed: that is no news to whoever reads a
+    dump. The first warning without a handler would also give one to the root logger."""
+    root, handler = logging.getLogger(), logging.NullHandler()
+    root.addHandler(handler)
+    root.addFilter(_is_news)
+    try:
+        yield
+    finally:
+        root.removeFilter(_is_news)
+        root.removeHandler(handler)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    return "apitools not found" not in record.getMessage()
 
 
 class _NotInstalled:

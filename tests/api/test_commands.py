@@ -58,6 +58,12 @@ def test_a_stage_returns_its_dataset(pairs: Path, tmp_path: Path, capsys: pytest
     assert not capsys.readouterr().out
 
 
+def test_nothing_is_said_of_what_beam_lacks(pairs: Path, tmp_path: Path) -> None:
+    code = f"import wikianchor; print(len(wikianchor.export(pairs={str(pairs)!r}, output='out', workers=1)))"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "1\n", "")
+
+
 def test_what_verify_finds_is_in_its_error(pairs: Path) -> None:
     shard = next(pairs.glob("data/pairs/*.parquet"))
     shard.write_bytes(shard.read_bytes()[:-1])
