@@ -42,6 +42,7 @@ from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.unpacked import read_copy
 from wikianchor.pipelines.wikimedia.wikitext.definitions import template_title
+from wikianchor.pipelines.wikimedia.wikitext.parser_functions import DATED
 from wikianchor.schemas import documents, sentences
 from wikianchor.schemas import titles as titles_schema
 
@@ -287,7 +288,7 @@ class _UnchangedPages:
     def _has_changed_template(self, text: bytes) -> bool:
         """Return whether a page names a template that has changed, by itself or by those that it calls; or calls a
         module or the date by itself."""
-        if b"#invoke" in text or b"#time" in text:
+        if any(name in text for name in _OF_DUMP):
             return True
         if not self._changed:
             return False
@@ -295,6 +296,8 @@ class _UnchangedPages:
         return any(hash_string(title) in self._changed for name in names if (title := self._title_of(name)))
 
 
+# What shows something else by another dump.
+_OF_DUMP = (b"#invoke", *map(str.encode, DATED))
 # The name of a template in escaped wikitext.
 _TEMPLATE_NAME = re.compile(rb"\{\{\s*([^{}|\n]+)")
 

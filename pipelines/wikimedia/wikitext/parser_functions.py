@@ -218,6 +218,8 @@ SERVED = {
 """Functions that need facts of the wiki or its dump (`served.Served`), with what they show."""
 VARIABLES: Mapping[str, str] = _DATA["variables"]
 """Magic words for the time, which is that of the dump, with their forms for `{{#time:}}`."""
+DATED = ("#time", "CURRENT", "LOCAL")
+"""Parts of the names of what shows the date: a text without them shows none."""
 INVOKE = frozenset(name for name, kind in _DATA["functions"].items() if kind == "invoke")
 """Functions that run a Lua module."""
 UNFORMATTED = frozenset(_DATA["unformatted"])
