@@ -39,8 +39,9 @@ _OPENERS = "\"'“”„«»‘‹›([¿¡「『（《"
 _ABBREVIATION = re.compile(r"[^\W\d_][^\s\d.,;:!?()\[\]/|=]{0,7}(?:\.[^\W\d_][^\s\d.,;:!?()\[\]/|=]{0,2}){0,3}\Z")
 _LONGEST_PART = 5
 
-# Characters of the sample that are looked at for scripts; with fewer letters than the second, the table decides.
-_SCRIPT_CHARACTERS, _FEWEST_LETTERS = 200_000, 2_000
+# Characters of the sample that are looked at for scripts, and one of how many of them, which are enough for shares;
+# with fewer letters than the last, the table decides.
+_SCRIPT_CHARACTERS, _SCRIPT_STEP, _FEWEST_LETTERS = 200_000, 4, 500
 # A script belongs to the language if it has this part of the letters.
 _SHARE = 0.25
 # An abbreviation has a full stop in this part of its occurrences, and stands at the ends of paragraphs this many times
@@ -93,7 +94,7 @@ def writing_of_text(text: str, language: str) -> Writing:
     >>> writing_of_text("Azul ay amddakkʷl. " * 200, "shi").scripts
     ('Latin',)
     """
-    shares, letters = share_of_scripts(text[:_SCRIPT_CHARACTERS])
+    shares, letters = share_of_scripts(text[:_SCRIPT_CHARACTERS:_SCRIPT_STEP])
     scripts = sorted(script for script, share in shares.items() if share >= _SHARE)
     never, rarely, words = _abbreviations(text)
     return Writing(tuple(scripts) if letters >= _FEWEST_LETTERS else (), never, rarely, words)
@@ -140,16 +141,14 @@ def _abbreviations(text: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[s
     before_small: Counter[str] = Counter()
     befores: defaultdict[str, set[str]] = defaultdict(set)
     afters: defaultdict[str, set[str]] = defaultdict(set)
-    before = _END_OF_LINE
-    for index, token in enumerate(tokens):
-        if token[-1] == "." and len(token) > 1:
-            word, after = token.lstrip(_OPENERS)[:-1], tokens[index + 1]
-            stops[word] += 1
-            ends[word] += after == _END_OF_LINE
-            before_small[word] += after[0].islower()
-            befores[word].add(before[-4:])
-            afters[word].add(after[:4])
-        before = token
+    for index in [index for index, token in enumerate(tokens) if token[-1] == "." and len(token) > 1]:
+        word, after = tokens[index].lstrip(_OPENERS)[:-1], tokens[index + 1]
+        stops[word] += 1
+        ends[word] += after == _END_OF_LINE
+        before_small[word] += after[0].islower()
+        # The first token follows the last, which ends a line.
+        befores[word].add(tokens[index - 1][-4:])
+        afters[word].add(after[:4])
     stopped, ended = sum(stops.values()), sum(ends.values())
     if not 0 < ended < stopped:
         return (), (), ()

@@ -1,6 +1,7 @@
 """Cut text into sentences, and recognise those that are not complete sentences of prose."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -220,13 +221,19 @@ def share_of_scripts(text: str) -> tuple[dict[str, float], int]:
     >>> share_of_scripts("Αθήνα, a")
     ({'Latin': 0.16666666666666666, 'Greek': 0.8333333333333334}, 6)
     """
-    numbers = {char: number for char, number in Counter(text).items() if char.isalpha()}
-    letters = sum(numbers.values())
+    numbers = sorted((ord(char), number) for char, number in Counter(text).items() if char.isalpha())
+    codes = [code for code, _ in numbers]
+    letters = sum(number for _, number in numbers)
     shares = {}
-    for script, characters in _SCRIPTS.items():
-        is_of_script = re.compile(f"[{characters}]").match
-        if number := sum(number for char, number in numbers.items() if is_of_script(char)):
-            shares[script] = number / letters
+    for script in _SCRIPTS:
+        # Ranges of a script may overlap.
+        of_script = {
+            index
+            for first, last in _ranges([script])
+            for index in range(bisect_left(codes, first), bisect_right(codes, last))
+        }
+        if of_script:
+            shares[script] = sum(numbers[index][1] for index in of_script) / letters
     return shares, letters
 
 
