@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 from dataclasses import dataclass
 from types import ModuleType
 
 from wikianchor.io.config_file import add_config
-from wikianchor.io.flags import FlagParser
+from wikianchor.io.flags import FlagParser, HelpFormatter
 from wikianchor.io.option_groups import Details, Printing
 from wikianchor.io.options import Option, add_options, declared
 from wikianchor.pipelines.engine.flags import engine_help
@@ -248,7 +247,7 @@ def command_parser(name: str) -> FlagParser:
         prog=f"wikianchor {name}",
         description=command.description,
         epilog=command.epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         passes_on=command.is_pipeline,
     )
     add_options(parser, command.options)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 
 from wikianchor.io.options import declared, option
+from wikianchor.io.output import columns, wrapped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,5 +45,5 @@ def engine_help() -> str:
     lines = ["the engine:"]
     for flag in declared(EngineFlags):
         name = f"--{flag.flag}={flag.value}" if flag.value else f"--{flag.flag}"
-        lines.append(textwrap.fill(f"{name}  {flag.text({})}", 100, initial_indent="  ", subsequent_indent=" " * 6))
+        lines += wrapped(f"  {name}  {flag.text({})}", columns())
     return "\n".join([*lines, "other flags go to Beam: --runner ..."])

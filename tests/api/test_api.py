@@ -191,6 +191,8 @@ def test_other_libraries(demo_build: Path) -> None:
 
 def test_training_and_evaluation(demo_build: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="NO TORCH: pip install '.[train,eval]'")
+    from wikianchor.trainer.evaluate.report import to_json
+
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     options = {"new": "tiny", "max_steps": 2, "softmax_size": 8, "max_length": 16, "device": "cpu", "eval_steps": 0}
     model = wikianchor.train(
@@ -198,6 +200,9 @@ def test_training_and_evaluation(demo_build: Path, tmp_path: Path) -> None:
     )
     results = wikianchor.evaluate(model, sts=[f"{DEMO.parent}/sts.tsv"], device="cpu")
     assert [result.task for result in results] == ["STS.sts.tsv"]
+    # What `evaluate --json` prints.
+    schema = json.loads((DEMO.parents[1] / "schemas/printed.json").read_text("utf-8"))
+    pytest.importorskip("jsonschema").validate(json.loads(json.dumps(list(map(to_json, results)))), schema)
     with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
         wikianchor.evaluate(model, nothing=1)
     # One file is not the list of its letters.

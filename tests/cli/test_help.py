@@ -4,6 +4,7 @@ command line."""
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import pytest
 
@@ -101,6 +102,16 @@ def test_without_torch_the_extra_is_named(
     with pytest.raises(SystemExit) as ended:
         main(words)
     assert ended.value.code == f"trainer: needs torch: pip install 'wikianchor[{extra}]'"
+
+
+@pytest.mark.parametrize("words", [[], ["build"], ["extract"], ["verify"], ["completion"]], ids=" ".join)
+def test_help_fits_the_terminal(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) if words else nullcontext():
+        main([*words, "--help"])
+    assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == []
 
 
 def test_the_overview_names_all_commands() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.output import wrapped
 
 # Similarity of two names from which one is suggested for the other (0 to 1, as difflib measures it).
 NEAR = 0.7
@@ -37,6 +38,21 @@ def unknown_flag(argument: str, known: Iterable[str]) -> str:
     """
     unknown = "unknown flag" if argument.startswith("-") else "unknown argument"
     return f"{unknown} {argument}{did_you_mean(argument.partition('=')[0], known) or ': see --help'}"
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Fills paragraphs to the width of the terminal; lines that are indented, such as examples, stay by themselves."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        # argparse names this method for subclasses, in spite of its underscore.
+        paragraphs = []
+        for paragraph in text.split("\n\n"):
+            lines = paragraph.splitlines()
+            if not any(line.startswith(" ") for line in lines):
+                lines = [" ".join(lines)]
+            filled = (part for line in lines for part in wrapped(line, width, hanging=line[:1] == " "))
+            paragraphs.append("\n".join(filled))
+        return "\n\n".join(paragraphs)
 
 
 class FlagParser(argparse.ArgumentParser):

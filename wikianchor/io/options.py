@@ -37,7 +37,7 @@ from dataclasses import MISSING, dataclass, field
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.flags import FlagParser, did_you_mean
+from wikianchor.io.flags import FlagParser, HelpFormatter, did_you_mean
 
 T = TypeVar("T")
 Check = Callable[[Any], str]
@@ -296,7 +296,7 @@ def program(prog: str, description: str, cls: type | None = None) -> FlagParser:
         description: what --help says above the options, line breaks included.
         cls: the dataclass.
     """
-    parser = FlagParser(prog=prog, description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = FlagParser(prog=prog, description=description, formatter_class=HelpFormatter)
     if cls:
         add_options(parser, cls)
     return parser

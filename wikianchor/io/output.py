@@ -139,9 +139,9 @@ def fitted(text: str, limit: int) -> str:
     return f"{(words if words and len(part) <= LONG_WORD and text[len(cut)] != ' ' else cut).rstrip()}..."
 
 
-def wrapped(line: str, limit: int) -> list[str]:
+def wrapped(line: str, limit: int, hanging: bool = True) -> list[str]:
     """Return a line in several where it takes more columns than there are, broken at spaces. Those after the first are
-    indented by four columns more. A longer word stays as it is.
+    indented by four columns more, unless they are not `hanging`. A longer word stays as it is.
 
     >>> wrapped("  links: 12 seen, 11 kept", 17)
     ['  links: 12 seen,', '      11 kept']
@@ -149,12 +149,13 @@ def wrapped(line: str, limit: int) -> list[str]:
     if width(line) <= limit:
         return [line]
     indent = " " * (len(line) - len(line.lstrip()))
+    below = indent + "    " * hanging
     lines, current = list[str](), ""
     for word in line.removeprefix(indent).split(" "):
-        longer = f"{current} {word}" if current else f"{indent}{'    ' if lines else ''}{word}"
+        longer = f"{current} {word}" if current else f"{below if lines else indent}{word}"
         if current and width(longer) > limit:
             lines.append(current.rstrip())
-            longer = f"{indent}    {word}"
+            longer = f"{below}{word}"
         current = longer
     return [*lines, current]
 
