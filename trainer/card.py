@@ -41,7 +41,7 @@ def versions() -> dict[str, str]:
 
 
 def run_record(config: Config, state: State, dev: DevScore | None, weights: str, data: Mapping[str, Any]) -> str:
-    """Return the content of run.json.
+    """Return the content of the model's run.json: without directories of this machine, as it is published.
 
     Args:
         config: options of the run.
@@ -51,7 +51,11 @@ def run_record(config: Config, state: State, dev: DevScore | None, weights: str,
         data: what identifies the dataset.
     """
     record = {
-        "config": config.record(),
+        "config": {
+            name: os.path.basename(value) if isinstance(value, str) and os.path.isabs(value) else value
+            for name, value in config.record().items()
+        }
+        | ({"model": base_model(config.model)} if os.path.exists(config.model) else {}),
         "state": dataclasses.asdict(state),
         "dev": dev.name if dev else None,
         "weights": weights,

@@ -34,6 +34,11 @@ def test_from_dumps_to_a_model(
     assert "{" not in errors
     saved = json.loads(Path(options["output"], "run.json").read_text())
     assert (saved["objective"], saved["held_out"]) == (objective, 32)
+    # The record that is published with the model names no directory of this machine.
+    published = Path(directory, "run.json").read_text()
+    assert '"data": "pairs"' in published
+    assert str(demo_build) not in published
+    assert str(options["output"]) not in published
     steps = [line for line in lines if line.startswith("step ")]
     assert all(word in steps[0] for word in (" ms", "sentences/s", "lr ", "epoch 0 row"))
     vectors = Encoder.load(directory).encode(["one sentence", "another"])

@@ -207,11 +207,12 @@ def train_once(config: Config) -> str:
         UsageError: the model exists and was trained with other options.
     """
     directory = f"{config.output}/model"
-    record = os.path.join(directory, "run.json")
-    if not os.path.exists(record):
+    if not os.path.exists(os.path.join(directory, "run.json")):
         return task.run(config)
+    # That of the model names no directories.
+    record = os.path.join(config.output, "run.json")
     with reading(record), malformed(f"{record}: not the record of a run, remove {directory}"):
-        before = dict(json.loads(read_bytes(record))["config"])
+        before = dict(json.loads(read_bytes(record)))
     stated = {name: value for name, value in config.record().items() if name not in NOT_DECISIVE}
     changed = [name for name, value in stated.items() if before.get(name) != value]
     if changed:

@@ -41,7 +41,7 @@ def test_a_table_of_all_rows(flags: list[str], tmp_path: Path, capsys: pytest.Ca
     # Rows that are trained have a mean over the seeds.
     assert [("±" in line) for line in lines[1 : 1 + len(ROWS)]] == [bool(row.data) for row in ROWS]
     assert (tmp_path / "out/sdjc.md").read_text() + "\n" == first.out
-    second_stage = json.loads((tmp_path / "out/runs/SDJC_then_NLI-2/model/run.json").read_text())["config"]
+    second_stage = json.loads((tmp_path / "out/runs/SDJC_then_NLI-2/run.json").read_text())
     assert second_stage["model"] == f"{tmp_path}/out/runs/SDJC-2/model"
     names = {path.name for path in (tmp_path / "out/results").iterdir()}
     (whitened,) = [name for name in names if name.endswith("-whitened")]
