@@ -203,7 +203,7 @@ impl Decompressor {
         self.input.feed(data);
     }
 
-    /// Return at most this many bytes; none if the stream has ended or more of it is needed.
+    /// Return at most this many bytes, or one; none if the stream has ended or more of it is needed.
     ///
     /// # Errors
     ///
@@ -212,7 +212,7 @@ impl Decompressor {
         loop {
             if let Some(text) = &self.text {
                 let mut bytes = Vec::with_capacity(longest.min(text.bytes.len() + text.bytes.len() / 8));
-                if self.output.write(text, &mut bytes, longest) {
+                if self.output.write(text, &mut bytes, longest.max(1)) {
                     if !self.output.sum != text.sum {
                         self.state = State::Failed("the checksum of a block is wrong");
                     }
