@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from unicodedata import category
 
 import pytest
 
@@ -12,11 +14,15 @@ from wikianchor.io.errors import InputError
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.sentences.wiki import open_wiki
-from wikianchor.pipelines.text.dump_sample import writing_of_dump, writing_of_text
-from wikianchor.pipelines.text.fragments import scripts_of
+from wikianchor.pipelines.text.dump_sample import _lines, writing_of_dump, writing_of_text
+from wikianchor.pipelines.text.fragments import core_fragment_rules, scripts_of
 from wikianchor.pipelines.wikimedia.site import Writing
 
 PAGE = "<page><title>{}</title><ns>{}</ns><id>{}</id><revision><text>{}</text></revision></page>"
+# Bytes of a dump that are read; a sign that ends so many paragraphs, and this part of them, ends sentences; but these
+# end lines before lists, and markup.
+SAMPLE, FEWEST_PARAGRAPHS, PART_OF_PARAGRAPHS = 1 << 18, 5, 0.03
+ENDS_OF_OTHER_LINES = ":;,、，：；|{}=>/*-–—#"
 LATIN = "Azul ay amddakkwl inu, ha nn argaz iffegh s umadal ann n tmazirt. "
 
 
@@ -101,3 +107,28 @@ def test_no_table_of_scripts_contradicts_a_dump_at_hand(data_dir: Path) -> None:
         if listed and scripts and set(scripts).isdisjoint(listed):
             contradicted.append(f"{path}: {site.language} is {', '.join(scripts)}, the table says {', '.join(listed)}")
     assert contradicted == []
+
+
+@pytest.mark.real
+def test_no_table_of_terminators_contradicts_a_dump_at_hand(data_dir: Path) -> None:
+    ends: dict[str, Counter[str]] = defaultdict(Counter)
+    for path in sorted(path for path in data_dir.rglob("*") if path.is_file()):
+        try:
+            language = site_of(str(path)).language
+            lines = list(_lines([str(path)], SAMPLE))
+        except InputError:
+            continue
+        closers = str(core_fragment_rules(language, Writing())["closers"])
+        ends[language].update(line.rstrip().rstrip(closers + " ")[-1:] for line in lines)
+    contradicted = {
+        f"{language}: {sign} ends {number} of {counts.total()} paragraphs"
+        for language, counts in ends.items()
+        for sign, number in counts.items()
+        if sign
+        and number >= FEWEST_PARAGRAPHS
+        and number > PART_OF_PARAGRAPHS * counts.total()
+        and category(sign)[0] not in "LMZC"
+        and category(sign) != "Nd"
+        and sign not in ENDS_OF_OTHER_LINES + str(core_fragment_rules(language, Writing())["terminators"])
+    }
+    assert contradicted == set()
