@@ -34,6 +34,8 @@ PAGE_BUDGET: int = _LIMITS["lua_page"]
 CHARACTER_BUDGET: int = _LIMITS["lua_character"]
 # Results that are kept, and their characters.
 _KEPT, _KEPT_LENGTH = 1 << 14, 1 << 22
+# Characters.
+LONGEST_NUMBER = 1000
 _MARK = re.compile(f"{GAP}{NAMED}*|{UNKNOWN}")
 # Control characters other than those of `placeholders.protect`, which only stand for markup.
 _CONTROL = re.compile(f"{GAP}{NAMED}*|[\x00-\x06\x0b\x0c\x0d\x1c-\x1f]")
@@ -222,7 +224,7 @@ class Modules:
         return protect(text)
 
     def _answer_number(self, language: str, text: str) -> str:
-        return number_writer(language)(text)
+        return number_writer(language)(text) if len(text) <= LONGEST_NUMBER else text
 
     def _answer_plain_number(self, language: str, text: str) -> str:
         form = number_form(language)

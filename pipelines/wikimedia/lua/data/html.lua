@@ -12,7 +12,9 @@ for name in string.gmatch("area base br col command embed hr img input keygen li
 end
 
 local function escape(value)
-	return (string.gsub(tostring(value), '[<>&"]', {["<"] = "&lt;", [">"] = "&gt;", ["&"] = "&amp;", ['"'] = "&quot;"}))
+	value = tostring(value)
+	services.charge(#value / 4)
+	return (string.gsub(value, '[<>&"]', {["<"] = "&lt;", [">"] = "&gt;", ["&"] = "&amp;", ['"'] = "&quot;"}))
 end
 
 function html.create(name, options)

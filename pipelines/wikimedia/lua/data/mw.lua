@@ -145,6 +145,7 @@ function frame_methods.preprocess(info, text)
 		text = text.text
 	end
 	text = tostring(text)
+	charge(#text / 8)
 	if not string.find(text, "[{<]") then
 		return text
 	end
@@ -456,6 +457,7 @@ do
 	end
 	setmetatable(mw.site.namespaces, {__index = function(_, name)
 		if type(name) == "string" then
+			charge(#name / 4)
 			return by_name[string.lower((string.gsub(name, "_", " ")))]
 		end
 	end})

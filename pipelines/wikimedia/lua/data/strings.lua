@@ -312,7 +312,8 @@ end
 function strings.find(text, pattern, init, plain)
 	text, pattern = text_of(text, "find"), text_of(pattern, "find")
 	if plain or is_small(text, pattern) then
-		charge(#text / 64)
+		-- C compares the whole part at each place where it may begin.
+		charge(#text / 64 + (plain and #text * #pattern / 512 or 0))
 		return find(text, pattern, init, plain)
 	end
 	return counted.search(text, pattern, init, true)

@@ -4,6 +4,7 @@ local services = ...
 local ask, mw, pairs, tostring, next = services.ask, services.mw, services.pairs, services.tostring, services.next
 local find, sub, gsub, match = string.find, string.sub, services.env.string.gsub, string.match
 local concat, error, type, ipairs = table.concat, error, type, ipairs
+local charge = services.charge
 local text = {}
 local ENTITIES = {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#039;", ["\194\160"] = "&nbsp;"}
 
@@ -13,6 +14,7 @@ function text.trim(value, charset)
 		value = mw.ustring.gsub(value, "^[" .. charset .. "]+", "")
 		return (mw.ustring.gsub(value, "[" .. charset .. "]+$", ""))
 	end
+	charge(#value / 2)
 	local first = find(value, "[^\t\r\n\f ]")
 	if not first then
 		return ""
@@ -179,6 +181,7 @@ function text.jsonEncode(value)
 end
 
 function text.jsonDecode(value)
+	charge(#tostring(value) * 4)
 	local made = ask("json_table", value)
 	if made == nil then
 		error("mw.text.jsonDecode: no JSON", 0)
