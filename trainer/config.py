@@ -177,6 +177,8 @@ class Config(Checkpoints, Machine, Optimiser, Run):
         for name, value in (("data", self.data), ("model", self.begun), ("output", self.output)):
             if not value:
                 raise UsageError(f"--{name} is missing")
+        if self.output.rstrip("/") == self.data.rstrip("/"):
+            raise UsageError(f"--output={self.output}: holds the rows of --data: give another directory")
         if self.patience and not (self.eval_steps and self.has_dev_score):
             raise UsageError("--patience needs dev scores: give --eval_steps and --held_out")
         step_size, size = self.step_size or self.softmax_size, self.softmax_size

@@ -403,6 +403,8 @@ trainer easy
   2 argument objective: invalid choice: 'easy' (choose from ...): did you mean ease?
 trainer
   2 the following arguments are required: objective: see --help
+trainer ease --data=out/pairs --model=models/toy/model --output=out/pairs/
+  2 --output=out/pairs: holds the rows of --data: give another directory
 trainer ease --bogus=1
   2 unknown flag --bogus=1: see --help
 trainer ease --epoch=3 --data=out/pairs --model=models/toy/model --output=new

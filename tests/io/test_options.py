@@ -213,6 +213,11 @@ SEVERAL = {
     "parser": "of wikitext, or of Japanese",
     "negatives": "`export` has by default as many as its pairs",
     "sentences": "datasets that are read, or whether `extract` shows sentences",
+    "split": "by page and item, of mentions",
+    "mentions": "the names of entities, also as candidates",
+    "documents": "datasets that are read, or whether `sentences` writes them",
+    "previous": "an older dataset, from which rows are copied or by which they are dated",
+    "format": "of an export, or of mentions for a linker",
     "near": "between sentences, or between a sentence and its negative, with other bounds",
 }
 

@@ -22,6 +22,8 @@ def check_model(path: str) -> None:
     """
     if "://" in path:
         return
+    if not path:
+        raise InputError("--model is empty: name the directory of a model, or a model on the Hub")
     directory = path.rstrip("/")
     if os.path.exists(directory):
         # A static model of sentence-transformers has no config.json.
