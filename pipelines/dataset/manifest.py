@@ -78,7 +78,11 @@ def read_manifest(directory: str, is_output: bool = False) -> dict[str, Any] | N
         raise InputError(
             f"{directory}/{MANIFEST}: not JSON ({error}): remove the directory and build it again"
         ) from error
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("configs"), dict) or "dataset" not in manifest:
+    if not (
+        isinstance(manifest, dict)
+        and isinstance(manifest.get("configs"), dict)
+        and isinstance(manifest.get("dataset"), str)
+    ):
         raise InputError(f"{directory}/{MANIFEST}: not a manifest of ours: choose another directory")
     if (foreign := _foreign_path(manifest)) is not None:
         raise InputError(f"{directory}/{MANIFEST}: {foreign!r:.200} is no path of a shard: build the dataset again")

@@ -226,7 +226,12 @@ def _definitions(pipeline: Any, work: Workspace, config: SentencesOptions, site:
     from wikianchor.pipelines.templates.tables import save_changes, save_definitions
 
     read = partial(
-        steps.read_templates, work=work, site=site, copies=has_room_for_copies(config.dumps, work), lua=config.lua
+        steps.read_templates,
+        work=work,
+        site=site,
+        copies=has_room_for_copies(config.dumps, work),
+        lua=config.lua,
+        engine=config.engine,
     )
     definitions = (
         pipeline

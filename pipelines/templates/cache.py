@@ -72,7 +72,7 @@ def table_of_dumps(
             # What comes before the damage counts, as in `read_templates`.
             with suppress(InputError, Truncated):
                 pages = template_rows(
-                    read_range(Range(path, 0, file_size(path), last=True)), path, site, Counter(), lua
+                    read_range(Range(path, 0, file_size(path), last=True)), path, site, Counter(), lua, "python"
                 )
                 yield from (itemgetter(*COLUMNS)(row) for row, _ in pages)
 

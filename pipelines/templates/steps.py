@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import lru_cache, partial
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.worker_status import watched_pages
 from wikianchor.pipelines.wikimedia.choices import OFF, ON
+from wikianchor.pipelines.wikimedia.core import core_of
 from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, read_range, split_dumps
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.site import Site
@@ -61,7 +63,7 @@ def copy_of_range(work: Workspace, order: int) -> str:
 
 
 def read_templates(
-    task: TemplateRange, work: Workspace, site: Site, copies: bool = False, lua: str = OFF
+    task: TemplateRange, work: Workspace, site: Site, copies: bool = False, lua: str = OFF, engine: str | None = None
 ) -> TemplateReading:
     """Write the definitions of a range.
 
@@ -73,6 +75,7 @@ def read_templates(
         site: the wiki.
         copies: leave a copy of the decompressed range, unless it is damaged.
         lua: one of `choices.LUA`: whether modules are read too.
+        engine: one of `choices.ENGINES`, or None for the core where there is one that can be used.
     """
     counts: Counter[str] = Counter()
     rows: list[dict[str, Any]] = []
@@ -83,7 +86,7 @@ def read_templates(
                 chunks = read_range(task.part)
                 if copies:
                     chunks = stack.enter_context(ChunkCopy(copy_of_range(work, task.order))).copied(chunks)
-                for row, offset in template_rows(chunks, task.part.path, site, counts, lua):
+                for row, offset in template_rows(chunks, task.part.path, site, counts, lua, engine):
                     if progress_file.is_due():
                         progress_file.write(min(offset, task.part.end) - task.part.start, {"templates": counts.total()})
                     counts[row["kind"]] += 1
@@ -100,7 +103,7 @@ def read_templates(
 
 
 def template_rows(
-    chunks: Iterator[Chunk], source: str, site: Site, counts: Counter[str], lua: str = OFF
+    chunks: Iterator[Chunk], source: str, site: Site, counts: Counter[str], lua: str = OFF, engine: str | None = None
 ) -> Iterator[tuple[dict[str, Any], int]]:
     """Yield a row of `schemas.templates` for each template in a range of a dump, and where it is in the file.
 
@@ -109,12 +112,12 @@ def template_rows(
         source: name of the file, for messages.
         site: the wiki.
         counts: the counts of the range: pages that are left out are added.
-        lua: as for `read_templates`.
+        lua, engine: as for `read_templates`.
 
     Raises:
         InputError, Truncated: the file is damaged or cut off.
     """
-    pages = TemplatePages(site)
+    pages = TemplatePages(site, core_of(engine))
     for raw, offset in watched_pages(cut_pages(chunks, source), counts, CRASHED):
         if page_namespace(raw, source) in ((TEMPLATE, MODULE) if lua == ON else (TEMPLATE,)):
             page = pages.parse(raw, f"{source} near byte {offset}")
@@ -128,9 +131,11 @@ class TemplatePages:
 
     Args:
         site: the wiki.
+        core: the compiled core, set up; None to read with Python.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, core: ModuleType | None = None) -> None:
+        self._core = core
         self._title_of = lru_cache(maxsize=1 << 14)(partial(template_title, site=site))
         self._redirect = site.redirect_pattern()
 
@@ -159,4 +164,8 @@ class TemplatePages:
         if page.redirect is not None:
             target = self._title_of(page.redirect.partition("#")[0])
             return Definition("redirect", target) if target else Definition("other")
-        return definition_of(page.text, self._title_of) if page.model in ("wikitext", "") else Definition("other")
+        return (
+            definition_of(page.text, self._title_of, self._core)
+            if page.model in ("wikitext", "")
+            else Definition("other")
+        )

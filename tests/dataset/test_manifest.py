@@ -129,7 +129,11 @@ def test_an_abandoned_part_goes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"{", b"\xff\xfe", b"[]", b"{}", b'{"name": "web app"}', b'{"dataset": "rows", "configs": []}']
+    "text",
+    [
+        *(b"", b"{", b"\xff\xfe", b"[]", b"{}", b'{"name": "web app"}', b'{"dataset": "rows", "configs": []}'),
+        b'{"dataset": {}, "configs": {}}',
+    ],
 )
 def test_what_is_no_manifest_of_ours_is_named(tmp_path: Path, text: bytes) -> None:
     (tmp_path / MANIFEST).write_bytes(text)

@@ -83,11 +83,20 @@ fn set_up(tables: CharacterTables, evaluator: Py<PyAny>, rules: &str) -> PyResul
     Ok(())
 }
 
+/// What a template's wikitext says of its definition: whether it is a block, whether it marks disambiguation pages, the
+/// call that it begins with, whether that is all, and the names of all calls.
+#[pyfunction]
+fn template_facts(body: &str) -> (bool, bool, String, bool, Vec<String>) {
+    let facts = wikianchor_engine::wikitext::template_pages::template_facts(body);
+    (facts.block, facts.disambiguation, facts.first, facts.is_call, facts.names)
+}
+
 #[pymodule]
 fn wikianchor_core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("sources", env!("WIKIANCHOR_CORE_SOURCES"))?;
     module.add_function(wrap_pyfunction!(set_up, module)?)?;
+    module.add_function(wrap_pyfunction!(template_facts, module)?)?;
     bzip2::register(module)?;
     reader::register(module)
 }

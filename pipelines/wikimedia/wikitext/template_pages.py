@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from types import ModuleType
 from typing import NamedTuple
 
 from wikianchor.io.package_data import package_json
@@ -36,12 +37,13 @@ class Definition(NamedTuple):
     disambiguation: bool = False
 
 
-def definition_of(text: str, title_of: Callable[[str], str]) -> Definition:
+def definition_of(text: str, title_of: Callable[[str], str], core: ModuleType | None = None) -> Definition:
     """Return the definition of a template that is no redirect.
 
     Args:
         text: wikitext of the page.
         title_of: returns the normalised title of a template by its name in a call, "" if it is no template.
+        core: the compiled core, set up; None to read with Python.
 
     >>> definition_of("{{Box|{{{1}}}}}<noinclude>[[Category:A]]</noinclude>", str)
     Definition(kind='text', body='{{Box|{{{1}}}}}', first='Box', calls=('Box',), disambiguation=False)
@@ -51,18 +53,46 @@ def definition_of(text: str, title_of: Callable[[str], str]) -> Definition:
     body = transcluded(text)
     if len(body) > LONGEST:
         return Definition("long")
+    facts = Facts(*core.template_facts(body)) if core else facts_of(body)
+    if facts.block:
+        return Definition("block", disambiguation=facts.disambiguation)
+    kind = "server" if facts.is_call and facts.first.lower().startswith("#invoke") else "text"
+    first = title_of(facts.first) if facts.first else ""
+    named = (name for name in facts.names if name.partition(":")[0].strip().lower() not in FUNCTIONS)
+    calls = {*filter(None, map(title_of, named)), *(f"{PREFIX}{name}" for name in _MODULES.findall(body))}
+    return Definition(kind, body, first or None, tuple(sorted(calls)), facts.disambiguation)
+
+
+class Facts(NamedTuple):
+    """What of a template's wikitext its definition says.
+
+    Attributes:
+        block: whether what stands outside of all braces, which every call shows, makes a block.
+        disambiguation: whether it marks the pages that call it as disambiguation pages.
+        first: the name of the call that it begins with, "" if there is none or the name is computed.
+        is_call: whether that call is all that it shows.
+        names: the names of all calls.
+    """
+
+    block: bool
+    disambiguation: bool
+    first: str
+    is_call: bool
+    names: Collection[str]
+
+
+def facts_of(body: str) -> Facts:
+    """Read what a template shows where it is transcluded."""
     nodes = parse_braces(body)
-    disambiguation = DISAMBIGUATION in body and _is_set(nodes)
-    # What stands outside of all braces is shown by every call.
-    if makes_block("".join([node if isinstance(node, str) else "x" for node in nodes])):
-        return Definition("block", disambiguation=disambiguation)
     words = [node for node in nodes if not (isinstance(node, str) and _BLANK.fullmatch(_CATEGORY.sub("", node)))]
-    only = words[0] if len(words) == 1 else None
-    is_server = isinstance(only, Call) and _name(only).lower().startswith("#invoke")
-    first = title_of(_name(words[0])) if words and isinstance(words[0], Call) else ""
-    calls = {*_called(nodes, title_of), *(f"{PREFIX}{name}" for name in _MODULES.findall(body))}
-    kind = "server" if is_server else "text"
-    return Definition(kind, body, first or None, tuple(sorted(calls)), disambiguation)
+    first = words[0] if words else ""
+    return Facts(
+        block=makes_block("".join([node if isinstance(node, str) else "x" for node in nodes])),
+        disambiguation=DISAMBIGUATION in body and _is_set(nodes),
+        first=_name(first) if isinstance(first, Call) else "",
+        is_call=len(words) == 1 and isinstance(first, Call),
+        names=set(_called(nodes)),
+    )
 
 
 def definition_of_module(source: str) -> Definition:
@@ -99,17 +129,16 @@ def _name(call: Call) -> str:
     return call.name[0].strip() if len(call.name) == 1 and isinstance(call.name[0], str) else ""
 
 
-def _called(nodes: Nodes, title_of: Callable[[str], str]) -> Iterator[str]:
-    """Yield the titles of the templates that are named in parsed wikitext."""
+def _called(nodes: Nodes) -> Iterator[str]:
+    """Yield the names of the calls in parsed wikitext."""
     waiting = list(nodes)
     while waiting:
         node = waiting.pop()
         if isinstance(node, Parameter):
             waiting += (*node.name, *(node.default or ()))
         elif isinstance(node, Call):
-            name = _name(node)
-            if name and name.partition(":")[0].strip().lower() not in FUNCTIONS and (title := title_of(name)):
-                yield title
+            if name := _name(node):
+                yield name
             waiting += node.name
             for argument in node.arguments:
                 waiting += (*(argument.name or ()), *argument.value)

@@ -22,6 +22,7 @@ pub mod search;
 pub mod stretches;
 pub mod tables;
 pub mod tags;
+pub mod template_pages;
 pub mod template_rules;
 pub mod templates;
 pub mod variants;
