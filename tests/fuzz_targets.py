@@ -307,7 +307,7 @@ def files(data: bytes) -> None:
             for shard in config["shards"]:
                 assert os.path.realpath(f"{directory}/{shard['path']}").startswith(f"{directory}/data/"), shard
             damaged_shard(directory, manifest)
-            card(manifest)
+            _outcome(lambda manifest=manifest: [card(manifest)])
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from wikianchor.io.hub import hub_languages
 from wikianchor.io.markdown import markdown_table
+from wikianchor.io.parsing import malformed
 from wikianchor.pipelines.dataset.provenance import dumps_of, install_line
 from wikianchor.pipelines.dataset.reasons import reason
 from wikianchor.pipelines.dataset.split_configs import split_config, split_of
@@ -71,7 +72,17 @@ def card(
         directory: the directory in the examples, or a repository of the Hub, as user/name.
         schemas: the schema of each config, in the card of a release.
         rows: some rows of the main config, in the card of a release.
+
+    Raises:
+        InputError: the manifest, of someone else's dataset, has another form.
     """
+    with malformed("manifest.json: has another form than a manifest of ours"):
+        return _card(manifest, directory, schemas, rows)
+
+
+def _card(
+    manifest: Mapping[str, Any], directory: str, schemas: Mapping[str, pa.Schema], rows: Sequence[Mapping[str, Any]]
+) -> str:
     name = manifest["dataset"]
     dumps, made_with = dumps_of(manifest), manifest.get("made_with", {})
     origin = {
@@ -192,11 +203,13 @@ def _render(template: str, **values: Any) -> str:
 @cache
 def _templates() -> Environment:
     # Deferred import: Jinja2 takes 35 ms, and a card is written at the end of a run.
-    from jinja2 import Environment, PackageLoader
+    from jinja2 import ChainableUndefined, Environment, PackageLoader
 
     loader = PackageLoader("wikianchor.pipelines.dataset")
     # Markdown is not escaped.
-    return Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    return Environment(
+        loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=ChainableUndefined
+    )
 
 
 def config_directories(manifest: Mapping[str, Any]) -> dict[str, str]:

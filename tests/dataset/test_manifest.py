@@ -21,6 +21,7 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.manifests import read_dataset
 from wikianchor.pipelines.dataset import manifest, reader
 from wikianchor.pipelines.dataset import part_writer as parts
+from wikianchor.pipelines.dataset.card import card
 from wikianchor.pipelines.dataset.manifest import (
     CARD,
     LOCK,
@@ -179,6 +180,14 @@ def test_a_value_of_another_form_is_described(wrong: dict[str, Any]) -> None:
     assert [*manifest.manifest_problems({**head, **wrong})] == [
         f"manifest.json: {key!r} has another form than in a manifest of ours: {value!r}"
     ]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"dataset": "mewsc16", "ledger": {"en": []}}, {"dataset": "pairs", "configs": {"pairs": {}}}]
+)
+def test_no_card_is_made_of_another_form(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="another form"):
+        card({"inputs": [], "ledger": {}, "configs": {}, **wrong})
 
 
 def test_no_manifest_where_there_is_none(tmp_path: Path) -> None:
