@@ -202,7 +202,7 @@ def test_a_second_stage_begins_with_the_model_of_the_first(flags: dict[str, Any]
     first = run(make("sdjc", flags, {}))
     more = {"model": first, "data": str(tmp_path / "nli.csv"), "output": f"{flags['output']}/then", "softmax_size": 4}
     second = run(make("sdjc", {**flags, **more}, {}))
-    record = json.loads((Path(second) / "run.json").read_text())["config"]
+    record = json.loads((Path(second).parent / "run.json").read_text())
     assert (record["model"], record["softmax_size"], record["max_length"]) == (first, 4, 24)
     assert Encoder.load(second).pooler == Encoder.load(first).pooler
 
