@@ -272,7 +272,8 @@ def dry_run(config: PairsConfig) -> str:
     """Return what a run of EASE or SimCSE would take."""
     device = distributed.choose_device(config.device)
     config = dataclasses.replace(config, precision=config.precision or training_precision(device))
-    check_model(config.model)
+    if config.model:
+        check_model(config.model)
     with tempfile.TemporaryDirectory() as scratch:
         # Rows of one's own are not kept either.
         trial = dataclasses.replace(

@@ -1,4 +1,4 @@
-"""Pages can be read, extracted and split into sentences with the standard library alone."""
+"""Pages can be read, extracted and split with the standard library alone, and the core where it is installed."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ import importlib, sys
 before = set(sys.modules)
 importlib.import_module({module!r})
 new = {{name.partition(".")[0] for name in set(sys.modules) - before}}
-print(*sorted(new - sys.stdlib_module_names - {{"wikianchor"}}))
+print(*sorted(new - sys.stdlib_module_names - {{"wikianchor", "wikianchor_core"}}))
 """
 
 
