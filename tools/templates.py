@@ -15,22 +15,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+from wikianchor.commands import STAGES
 from wikianchor.io.options import Option, declared
 from wikianchor.pipelines.cli.commands import COMMANDS
 
-STAGES = (
-    "sentences",
-    "entities",
-    "pairs",
-    "export",
-    "mentions",
-    "documents",
-    "linking",
-    "interlanguage",
-    "mewsc16",
-    "corpus",
-    "negatives",
-)
 # The values of an option by its type.
 PATTERNS = {bool: "^(true|false)$", int: "^-?[0-9]+$", float: "^[-+.0-9e]+$"}
 PLACE = Path(__file__).parent.parent / "docker/templates"

@@ -25,25 +25,12 @@ from typing import TYPE_CHECKING, Any
 from wikianchor.api.datasets import open_dataset
 from wikianchor.io.errors import InputError
 from wikianchor.io.options import checked, read_options
+from wikianchor.pipelines.cli.commands import COMMANDS
 
 if TYPE_CHECKING:
     from wikianchor.signatures import *  # noqa: F403
 
-STAGES = (
-    *(
-        "sentences",
-        "templates",
-        "entities",
-        "pairs",
-        "export",
-        "mentions",
-        "documents",
-        "linking",
-        "interlanguage",
-        "corpus",
-    ),
-    *("negatives", "mewsc16"),
-)
+STAGES = tuple(name for name, command in COMMANDS.items() if command.makes_dataset)
 # What prints an answer, which the function returns.
 PRINTING = ("report", "verify")
 # An option that is for the command line alone, as it makes no dataset.
@@ -74,7 +61,6 @@ __all__ = [*PIPELINES, "score"]  # noqa: F405
 
 def run_command(name: str, *, workers: int | None = None, beam: Sequence[str] = (), **options: Any) -> Any:
     """Run a command of the pipelines, and return its dataset or what it prints; see above."""
-    from wikianchor.pipelines.cli.commands import COMMANDS
     from wikianchor.pipelines.engine.beam_import import import_arrow, without_warning
     from wikianchor.pipelines.engine.log import without_beams_log
 

@@ -221,6 +221,23 @@ def corpus(
 ) -> OpenDataset:
     """A Japanese domain text -> clean sentences, parsed once, with their noun spans."""
 
+def mewsc16(
+    *,
+    dumps: str | Sequence[str],
+    output: Path,
+    sql: str | Sequence[str] = ...,
+    mode: Literal["clean", "paper"] = ...,
+    templates: Literal["dump", "builtin"] = ...,
+    allow_truncated: bool = ...,
+    membership: Literal["direct", "direct+templates", "descend-1", "auto"] | None = ...,
+    faults: str | Sequence[str] = ...,
+    topics: Path | None = ...,
+    min_pages: int | None = ...,
+    workers: int | None = ...,
+    beam: Sequence[str] = ...,
+) -> OpenDataset:
+    """Wikinews dumps -> topic sentences in 13 classes, a set for clustering."""
+
 def negatives(
     *,
     corpus: Path,
@@ -241,23 +258,6 @@ def negatives(
     beam: Sequence[str] = ...,
 ) -> OpenDataset:
     """A corpus + a T5 -> each sentence with sentences of other nouns."""
-
-def mewsc16(
-    *,
-    dumps: str | Sequence[str],
-    output: Path,
-    sql: str | Sequence[str] = ...,
-    mode: Literal["clean", "paper"] = ...,
-    templates: Literal["dump", "builtin"] = ...,
-    allow_truncated: bool = ...,
-    membership: Literal["direct", "direct+templates", "descend-1", "auto"] | None = ...,
-    faults: str | Sequence[str] = ...,
-    topics: Path | None = ...,
-    min_pages: int | None = ...,
-    workers: int | None = ...,
-    beam: Sequence[str] = ...,
-) -> OpenDataset:
-    """Wikinews dumps -> topic sentences in 13 classes, a set for clustering."""
 
 def report(
     *,

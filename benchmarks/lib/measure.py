@@ -26,6 +26,7 @@ from statistics import median
 from typing import Any, TypeVar
 
 from wikianchor.io.markdown import markdown_table
+from wikianchor.pipelines.cli.commands import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 ERROR_LINES = 15
@@ -87,19 +88,7 @@ def unpack(path: Path) -> int:
         return sum(map(len, iter(lambda: file.read(4 << 20), b"")))
 
 
-# Commands that run a Beam pipeline, and the beginnings of flags that set their number of workers.
-STAGES = (
-    "build",
-    "sentences",
-    "entities",
-    "pairs",
-    "export",
-    "mentions",
-    "interlanguage",
-    "corpus",
-    "mewsc16",
-    "negatives",
-)
+# The beginnings of flags that set the number of workers.
 WORKER_FLAGS = ("--workers", "--direct_", "--runner")
 
 
@@ -109,7 +98,8 @@ def wikianchor(*arguments: str | Path) -> list[str | Path]:
     It has one worker unless a flag says otherwise, because the default depends on the machine.
     """
     given = any(str(argument).startswith(WORKER_FLAGS) for argument in arguments)
-    workers = ["--workers=1"] if arguments[:1] and arguments[0] in STAGES and not given else []
+    command = COMMANDS.get(str(arguments[0])) if arguments else None
+    workers = ["--workers=1"] if command and command.is_pipeline and not given else []
     return [sys.executable, "-m", "wikianchor", *arguments, *workers]
 
 
