@@ -52,7 +52,7 @@ def run_record(config: Config, state: State, dev: DevScore | None, weights: str,
     """
     record = {
         "config": {
-            name: os.path.basename(value) if isinstance(value, str) and os.path.isabs(value) else value
+            name: without_directories(value) if isinstance(value, str) else value
             for name, value in config.record().items()
         }
         | ({"model": base_model(config.model)} if os.path.exists(config.model) else {}),
