@@ -229,23 +229,23 @@ def test_results_do_not_depend_on_the_calls_before(run: Runner) -> None:
     second.close()
 
 
-def test_a_killed_process_is_replaced(run: Runner) -> None:
+def end_process(run: Runner, number: signal.Signals) -> None:
+    """Start the process of modules, and end it by a signal."""
     assert run("return 'a'") == "a"
     assert run.definitions._modules is not None
     child = run.definitions._modules._process._process
     assert child is not None
-    os.kill(child.pid, signal.SIGKILL)
+    os.kill(child.pid, number)
     child.wait()
+
+
+def test_a_killed_process_is_replaced(run: Runner) -> None:
+    end_process(run, signal.SIGKILL)
     assert run("return 'b'") == "b"
 
 
 def test_a_call_that_takes_too_long_without_instructions_is_an_error(run: Runner) -> None:
-    assert run("return 'a'") == "a"
-    assert run.definitions._modules is not None
-    child = run.definitions._modules._process._process
-    assert child is not None
-    os.kill(child.pid, signal.SIGXCPU)
-    child.wait()
+    end_process(run, signal.SIGXCPU)
     with pytest.raises(InputError, match=r"Module:Test .*: main takes a minute of CPU"):
         run("return 'b'")
     assert run("return 'c'") == "c"
