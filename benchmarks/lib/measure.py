@@ -72,6 +72,15 @@ def run(command: Sequence[str | Path]) -> Cost:
     return Cost(usage.ru_utime, wall, usage.ru_maxrss / 1024)
 
 
+# A program that decompresses the bz2 file of its argument.
+UNPACK = """
+import bz2, sys
+with bz2.open(sys.argv[1]) as file:
+    while file.read(4 << 20):
+        pass
+"""
+
+
 def unpack(path: Path) -> int:
     """Decompress a file, 4 MB at a time, and return its size in bytes."""
     openers: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".gz": gzip.open}

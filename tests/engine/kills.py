@@ -1,4 +1,4 @@
-"""Kill workers and launchers of `wikianchor` at random moments, for tests."""
+"""Kill workers and launchers of `wikianchor` at random moments: for tests and for benchmarks/resume.py."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def check_again(dump: Path, out: Path, expected: object, *flags: str) -> None:
 
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
-    """The commands that are killed, measured."""
+    """The commands of `benchmarks/resume.py`, measured."""
     directory = tmp_path_factory.mktemp("jobs")
     measured = {}
     for name, command in make_inputs(directory, 1500).items():

@@ -1,4 +1,4 @@
-"""Worker processes and launchers that are killed; `make chaos` kills them at random moments."""
+"""Worker processes and launchers that are killed: the kills of `benchmarks/resume.py` in small."""
 
 from __future__ import annotations
 
