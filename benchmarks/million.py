@@ -9,18 +9,15 @@ processes of a run together, shared pages counted once (proportional set size), 
 """
 
 import json
-import os
 import resource
-import subprocess
 import sys
-import time
 from argparse import Namespace
 from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Any
 
 from lib import generate, slices
-from lib.measure import apart, digest, fresh, report, run_parts, table, wikianchor
+from lib.measure import apart, digest, fresh, report, run_parts, table, watched, wikianchor
 
 MEAN_BYTES = 10_000
 
@@ -67,39 +64,6 @@ def write(dumps: Path, language: str, pages: int) -> None:
     items = generate.items_of(generate.articles([str(dump)]))
     wikidata = dumps / "wikidata-20260101-all.json.gz"
     generate.kept(wikidata, lambda path: generate.write_items(items, path, line_bytes=500))
-
-
-def watched(command: list[str | Path]) -> tuple[int, int, int]:
-    """Run a command; return its user CPU and wall time in seconds, and the peak memory of all its processes in MB."""
-    start, before, peak = time.monotonic(), os.times().children_user, 0
-    with subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=sys.stderr) as process:
-        while process.poll() is None:
-            peak = max(peak, sum(map(shared_size, family(process.pid))))
-            time.sleep(1)
-    if process.returncode:
-        raise SystemExit(f"{command} ended with {process.returncode}")
-    return round(os.times().children_user - before), round(time.monotonic() - start), round(peak / 1024)
-
-
-def family(pid: int) -> list[int]:
-    """Return a process and all its descendants."""
-    pids = [pid]
-    for parent in pids:
-        try:
-            for task in Path(f"/proc/{parent}/task").iterdir():
-                pids += map(int, (task / "children").read_text().split())
-        except OSError:
-            continue
-    return pids
-
-
-def shared_size(pid: int) -> int:
-    """Return the proportional set size of a process in KB, 0 where it has ended."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,10 @@ beside what this machine allows in the same minutes: two processes that only dec
 stage on half of the input each, both 2 at most. "Start" is the same command on the sample. "Serial"
 are the seconds of steps that only one worker has, read from the status of the workers (`engine/worker_status.py`), by
 step; "waiting" those of other steps in which a worker has nothing to do. Speed-ups are less the start and the serial
-steps.
+steps. `workers`: what a further worker costs, in CPU of its start and in memory.
 """
 
 import bz2
-import json
 import os
 import subprocess
 import sys
@@ -28,10 +27,10 @@ from typing import Any
 
 from lib import generate, slices
 from lib.many_links import entities, many_sentences, sample
-from lib.measure import UNPACK, fresh, less, ratio, report, rounds_of, run_parts, table, wikianchor
+from lib.measure import UNPACK, fresh, less, ratio, report, rounds_of, run, run_parts, table, watched, wikianchor
 
 from tests.engine.kills import workers_of
-from wikianchor.pipelines.engine.worker_status import WorkerStatus
+from wikianchor.pipelines.engine.worker_status import STATUS_BYTES, WorkerStatus
 
 LOOK_SECONDS = 0.1
 
@@ -159,11 +158,10 @@ def run_beside(commands: Sequence[Sequence[str | Path]], watched: int) -> tuple[
 def steps_of(launcher: int, statuses: dict[int, WorkerStatus], workers: int) -> list[str]:
     """Return the steps that the worker processes of a launcher work on now; `statuses` keeps those that were found."""
     for process in workers_of(launcher) if len(statuses) < workers else ():
-        with suppress(OSError, ValueError, IndexError):
+        with suppress(OSError, StopIteration):
             if process not in statuses:
-                arguments = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
-                given = json.loads(arguments[arguments.index(str(launcher).encode()) + 1])
-                with open(f"/proc/{process}/fd/{given['status']}", "r+b") as file:
+                temporary = (name for name in Path(f"/proc/{process}/fd").iterdir() if "deleted" in os.readlink(name))
+                with next(name for name in temporary if name.stat().st_size == STATUS_BYTES).open("r+b") as file:
                     statuses[process] = WorkerStatus(file.fileno())
     return [step for status in statuses.values() if (step := status.position().unit.rpartition("-")[0])]
 
@@ -186,10 +184,30 @@ def gain_of_two(path: Path) -> float:
     return min(2.0, (walls[0] + walls[2]) / walls[1])
 
 
+def compare_workers(arguments: Namespace) -> None:
+    """Print what more workers cost: the CPU of their start, and memory while they work."""
+    dump = slices.dump(arguments.work, arguments.language, arguments.megabytes / 4)
+    rows: list[list[Any]] = []
+    for count in (1, 2, 4, 8):
+
+        def command(path: Path, workers: int = count) -> list[str | Path]:
+            output = fresh(arguments.work / "workers")
+            return wikianchor("sentences", f"--dumps={path}", f"--workers={workers}", f"--output={output}")
+
+        costs = [run(command(slices.DEMO)) for _ in range(arguments.rounds)]
+        start = median(cost.user for cost in costs)
+        memory = watched(command(dump), LOOK_SECONDS)[2]
+        more = (count - rows[-1][0], start - rows[-1][1], memory - rows[-1][3]) if rows else None
+        rows.append([count, start, more[1] / more[0] if more else "", memory, more[2] / more[0] if more else ""])
+    head = ["workers", "user CPU of the sample, s", "each more, s", "memory of all, MB", "each more, MB"]
+    report("what a worker costs", f"{table(head, rows)}\n\nTargets: .2 s and 80 MB. What they share counts once.")
+
+
 if __name__ == "__main__":
     run_parts(
         __doc__,
-        {"sentences": compare_sentences} | {name: partial(compare_join, stage=name) for name in ("pairs", "mentions")},
+        {"sentences": compare_sentences, "workers": compare_workers}
+        | {name: partial(compare_join, stage=name) for name in ("pairs", "mentions")},
         {
             "--language": ("en", "whose slices"),
             "--megabytes": (200.0, "XML of the dump"),

@@ -14,6 +14,7 @@ import os
 import resource
 import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -79,6 +80,40 @@ with bz2.open(sys.argv[1]) as file:
     while file.read(4 << 20):
         pass
 """
+
+
+def watched(command: Sequence[str | Path], look: float = 1.0) -> tuple[int, int, int]:
+    """Run a command; return its user CPU and wall time in seconds, and the peak memory of all its processes in MB, seen
+    every `look` seconds: what they share counts once."""
+    start, before, peak = time.monotonic(), os.times().children_user, 0
+    with subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=sys.stderr) as process:
+        while process.poll() is None:
+            peak = max(peak, sum(map(shared_size, family(process.pid))))
+            time.sleep(look)
+    if process.returncode:
+        raise SystemExit(f"{command} ended with {process.returncode}")
+    return round(os.times().children_user - before), round(time.monotonic() - start), round(peak / 1024)
+
+
+def family(pid: int) -> list[int]:
+    """Return a process and all its descendants."""
+    pids = [pid]
+    for parent in pids:
+        try:
+            for task in Path(f"/proc/{parent}/task").iterdir():
+                pids += map(int, (task / "children").read_text().split())
+        except OSError:
+            continue
+    return pids
+
+
+def shared_size(pid: int) -> int:
+    """Return the proportional set size of a process in KB, 0 where it has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
 
 
 def unpack(path: Path) -> int:

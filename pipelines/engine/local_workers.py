@@ -7,7 +7,6 @@ itself and keeps it in `LocalWorkers`, so that the launcher sees when one dies.
 from __future__ import annotations
 
 import itertools
-import json
 import logging
 import os
 import re
@@ -17,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
@@ -35,6 +34,7 @@ from wikianchor.pipelines.engine.limits import NO_LIMITS, Limits
 from wikianchor.pipelines.engine.machine import private_memory
 from wikianchor.pipelines.engine.on_demand import OnDemandBundles
 from wikianchor.pipelines.engine.retries import Retries
+from wikianchor.pipelines.engine.worker_server import Process, prepare, start
 from wikianchor.pipelines.engine.worker_status import WorkerDied, WorkerStatus, new_status_file
 
 URN = "wikianchor:environment:local_workers:v1"
@@ -44,9 +44,7 @@ EXIT_SECONDS, KILL_SECONDS = 10.0, 2.0
 REPORT_SECONDS = 60.0
 # Time between two looks counts as so much at most: the launcher may have been stopped too, or the machine asleep.
 LOOK_SECONDS = 1.0
-# The shell ignores SIGINT before Python starts: Ctrl-C reaches every process of a terminal, and a worker that is still
-# starting would print a traceback. `exec` keeps the process id.
-_SHELL = ("/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh")
+STDERR = 2
 # Modules that hold steps.
 _STEPS = re.compile(r"wikianchor\.pipelines\..*(steps|transforms)")
 
@@ -65,7 +63,7 @@ class Worker:
     """
 
     number: int
-    process: subprocess.Popen[bytes]
+    process: Process
     file: IO[bytes] = field(default_factory=new_status_file)
     released: bool = False
     progress: Any = None
@@ -113,7 +111,7 @@ class LocalWorkers:
         # Called when all workers are killed.
         self.on_kill: list[Callable[[], None]] = []
 
-    def start(self, environment: Mapping[str, str]) -> Worker:
+    def start(self, environment: dict[str, str]) -> Worker:
         """Start a worker process.
 
         Args:
@@ -123,21 +121,24 @@ class LocalWorkers:
             RuntimeError: the workers of this run have been killed.
             OSError: the process cannot be started.
         """
+        told = {
+            "alone": self._retries.alone,
+            "bad_pages": self._retries.bad_pages,
+            # Imported before a worker is forked. This process may have run other graphs, whose steps it does not need.
+            "modules": sorted(filter(_STEPS.fullmatch, modules_of(self._dataset) & sys.modules.keys())),
+            "directory": os.getcwd(),
+            "environment": environment,
+            "verbose": self._verbose,
+        }
         file = new_status_file()
-        descriptors = {"status": file.fileno(), "lock": self._turns.fileno()}
-        told: dict[str, Any] = {"alone": self._retries.alone, "bad_pages": self._retries.bad_pages}
-        # Workers import the steps of the graph when they start, and not when their first element is waiting. The
-        # launcher may have run other graphs, and the steps of `negatives` take seconds to import.
-        told["modules"] = sorted(filter(_STEPS.fullmatch, modules_of(self._dataset) & sys.modules.keys()))
-        command = [*_SHELL, sys.executable, "-m", "wikianchor.pipelines.engine.worker", str(os.getpid())]
-        command += [json.dumps(descriptors | told), *["--verbose"] * self._verbose]
+        process = start(told, (file.fileno(), self._turns.fileno(), STDERR))
         with self._lock:
-            if self._killed:
-                raise RuntimeError("the workers of this run have been killed")
-            surroundings = {**os.environ, **environment}
-            process = subprocess.Popen(command, env=surroundings, pass_fds=tuple(descriptors.values()))
             worker = Worker(len(self._workers) + 1, process, file)
             self._workers.append(worker)
+            killed = self._killed
+        if killed:
+            _kill([worker])
+            raise RuntimeError("the workers of this run have been killed")
         return worker
 
     def release(self, worker: Worker) -> None:
@@ -246,6 +247,7 @@ class LocalRunner(FnApiRunner):
 
     def __init__(self, workers: LocalWorkers) -> None:
         self.workers = workers
+        prepare()
         run = str(next(_run_numbers))
         _runs[run] = self.workers
         super().__init__(_LocalEnvironment.from_command_string(run))

@@ -22,7 +22,7 @@ from wikianchor.pipelines.wikimedia.pages import unescape
 # The number of times that a thread of the worker has run, of pages begun, and of the page that is being read, 0 for
 # none; then three texts.
 _NUMBERS = struct.Struct("=3Q")
-_UNIT, _PLACE, _PAGE, _SIZE = 64, 256, 2048, 4096
+_UNIT, _PLACE, _PAGE, STATUS_BYTES = 64, 256, 2048, 4096
 _TITLE = re.compile(r"<title>([^<]*)</title>")
 
 
@@ -69,7 +69,7 @@ class WorkerStatus:
     """
 
     def __init__(self, file: int) -> None:
-        self._memory = mmap.mmap(file, _SIZE)
+        self._memory = mmap.mmap(file, STATUS_BYTES)
         self._beats = self._pages = 0
 
     def beat(self) -> None:
@@ -80,13 +80,13 @@ class WorkerStatus:
     def begin(self, unit: str, place: str) -> None:
         """Say which element of which step is next; "" for none."""
         self._pages = 0
-        self._memory[8:_SIZE] = b"\0" * (_SIZE - 8)
+        self._memory[8:STATUS_BYTES] = b"\0" * (STATUS_BYTES - 8)
         self._memory[_PLACE:_PAGE] = place.encode()[: _PAGE - _PLACE].ljust(_PAGE - _PLACE, b"\0")
         self._memory[_UNIT:_PLACE] = unit.encode()[: _PLACE - _UNIT].ljust(_PLACE - _UNIT, b"\0")
 
     def begin_page(self, number: int, raw: bytes) -> None:
         """Say which page is read."""
-        head = raw[: _SIZE - _PAGE]
+        head = raw[: STATUS_BYTES - _PAGE]
         self._memory[_PAGE : _PAGE + len(head)] = head
         self._pages += 1
         self._memory[8:24] = self._pages.to_bytes(8, "little") + number.to_bytes(8, "little")
@@ -104,7 +104,7 @@ class WorkerStatus:
     def position(self) -> Position:
         """Return what the worker does."""
         page = _NUMBERS.unpack(self._memory[: _NUMBERS.size])[2]
-        title = _TITLE.search(self._text(_PAGE, _SIZE)) if page else None
+        title = _TITLE.search(self._text(_PAGE, STATUS_BYTES)) if page else None
         return Position(self._text(_UNIT, _PLACE), self._text(_PLACE, _PAGE), page, unescape(title[1]) if title else "")
 
     def _text(self, begin: int, end: int) -> str:
@@ -114,7 +114,7 @@ class WorkerStatus:
 def new_status_file() -> IO[bytes]:
     """Return a new file for `WorkerStatus`, which no directory lists."""
     file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 open as long as the worker runs
-    file.write(bytes(_SIZE))
+    file.write(bytes(STATUS_BYTES))
     return file
 
 

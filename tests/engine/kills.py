@@ -19,6 +19,8 @@ from pathlib import Path
 from lib import generate
 from lib.measure import fresh
 
+from wikianchor.pipelines.engine.worker_server import WORKER_NAME
+
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "demo/dumps/enwiki-20260101-pages-articles-multistream.xml.bz2"
 PROCESSES = ("--workers=2",)
@@ -216,13 +218,14 @@ def environment() -> dict[str, str]:
 
 
 def workers_of(launcher: int) -> list[int]:
-    """Return the worker processes of a launcher, which may have ended."""
+    """Return the worker processes of a launcher, which may have ended, without the process that forks them."""
     words = f"\0wikianchor.pipelines.engine.worker\0{launcher}\0".encode()
     pids = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                if words in (entry / "cmdline").read_bytes():
+                is_worker = (entry / "comm").read_text() == f"{WORKER_NAME}\n"
+                if is_worker and words in (entry / "cmdline").read_bytes():
                     pids.append(int(entry.name))
             except OSError:
                 continue

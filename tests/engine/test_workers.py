@@ -1,6 +1,5 @@
 """`--workers`: how many processes a stage has, what is answered to a wrong number, and the same bytes with any."""
 
-import json
 import os
 import re
 import subprocess
@@ -131,10 +130,10 @@ def test_a_worker_imports_the_steps_of_its_graph_alone(monkeypatch: pytest.Monke
     steps = {name: f"wikianchor.pipelines.{name}.steps" for name in ("sentences", "templates", "entities")}
     for module in steps.values():
         import_module(module)
-    commands: list[list[str]] = []
-    monkeypatch.setattr(local_workers.subprocess, "Popen", lambda command, **_: commands.append(command))
+    requests: list[dict[str, Any]] = []
+    monkeypatch.setattr(local_workers, "start", lambda told, descriptors: requests.append(told))
     LocalWorkers(1, dataset="sentences").start({})
-    modules = json.loads(commands[0][-1])["modules"]
+    modules = requests[0]["modules"]
     assert {steps["sentences"], steps["templates"], "wikianchor.pipelines.engine.transforms"} <= set(modules)
     assert steps["entities"] not in modules
 

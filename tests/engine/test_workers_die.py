@@ -111,35 +111,33 @@ def test_a_worker_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -
 
 # A worker whose launcher is the test, and in which Beam's worker fails.
 FAILS = """
-import os
-from apache_beam.runners.worker import sdk_worker_main
+import json, sys
 from wikianchor.pipelines.engine import worker
+from apache_beam.runners.worker import sdk_worker_main
 def fail(arguments):
     print("of Beam", file=sys.stderr)
     raise ConnectionError("lost")
 sdk_worker_main.main = fail
-worker.main()
+worker.work(int(sys.argv[1]), json.loads(sys.argv[2]), *map(int, sys.argv[3:]))
 """
 
 
 @pytest.mark.parametrize(
-    ("flag", "launcher", "words"),
+    ("verbose", "launcher", "words"),
     [
-        ("", "alive", ["ConnectionError: lost"]),
-        ("--verbose", "alive", ["of Beam", "ConnectionError: lost"]),
-        ("", "dead", []),
+        (False, "alive", ["ConnectionError: lost"]),
+        (True, "alive", ["of Beam", "ConnectionError: lost"]),
+        (False, "dead", []),
     ],
 )
-def test_a_worker_that_fails_says_why_where_its_launcher_lives(flag: str, launcher: str, words: list[str]) -> None:
+def test_a_worker_that_fails_says_why_where_its_launcher_lives(verbose: bool, launcher: str, words: list[str]) -> None:
     files = [new_status_file(), new_status_file()]
-    status, lock = (file.fileno() for file in files)
-    given = json.dumps({"status": status, "lock": lock, "alone": [], "bad_pages": [], "modules": []})
+    descriptors = [file.fileno() for file in files]
+    told = {"alone": [], "bad_pages": [], "directory": os.getcwd(), "environment": {}, "verbose": verbose}
     # No process has the number of a launcher that has ended.
-    number = str(os.getpid() if launcher == "alive" else 2**22 + 1)
-    code = f"import sys; sys.argv[1:] = {[number, given, *filter(None, [flag])]!r}\n{FAILS}"
-    ended = subprocess.run(
-        [sys.executable, "-c", code], pass_fds=(status, lock), capture_output=True, text=True, timeout=120
-    )
+    number = os.getpid() if launcher == "alive" else 2**22 + 1
+    command = [sys.executable, "-c", FAILS, str(number), json.dumps(told), *map(str, [*descriptors, 2])]
+    ended = subprocess.run(command, pass_fds=descriptors, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 1
     for word in ("of Beam", "ConnectionError: lost"):
         assert (word in ended.stderr) == (word in words), ended.stderr
