@@ -200,7 +200,7 @@ def compare_workers(arguments: Namespace) -> None:
         more = (count - rows[-1][0], start - rows[-1][1], memory - rows[-1][3]) if rows else None
         rows.append([count, start, more[1] / more[0] if more else "", memory, more[2] / more[0] if more else ""])
     head = ["workers", "user CPU of the sample, s", "each more, s", "memory of all, MB", "each more, MB"]
-    report("what a worker costs", f"{table(head, rows)}\n\nTargets: .2 s and 80 MB. What they share counts once.")
+    report("what a worker costs", f"{table(head, rows)}")
 
 
 if __name__ == "__main__":

@@ -146,9 +146,9 @@ def start(told: dict[str, Any], descriptors: Sequence[int]) -> Process:
         try:
             try:
                 pid = server.start(request, descriptors)
-            except (BrokenPipeError, ConnectionResetError):
-                # It was idle for too long, or something has killed it.
-                server.process.wait(END_SECONDS)
+            except (BrokenPipeError, ConnectionResetError, TimeoutError):
+                # It was idle for too long, or something has killed or stopped it.
+                end()
                 server = _running()
                 pid = server.start(request, descriptors)
         finally:

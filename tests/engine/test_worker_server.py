@@ -68,6 +68,17 @@ def test_a_server_that_ends_while_it_is_asked_is_replaced(workers: LocalWorkers)
     assert worker_server._server is not server
 
 
+def test_a_server_that_stands_still_is_replaced(workers: LocalWorkers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_server, "END_SECONDS", 0.1)
+    start(workers)
+    server = worker_server._server
+    assert server is not None
+    server._socket.settimeout(0.1)
+    server.process.send_signal(signal.SIGSTOP)
+    assert start(workers).process.poll() is None
+    assert server.process.wait(10) == -signal.SIGKILL
+
+
 def test_another_environment_gets_another_server(workers: LocalWorkers, monkeypatch: pytest.MonkeyPatch) -> None:
     start(workers)
     before = worker_server._server
