@@ -53,6 +53,8 @@ def commands(inputs: str, out: str, here: bool, demo: str = str(DEMO)) -> Iterat
     yield ["mentions", wikis, items, f"--output={out}/mentions"]
     linked = [f"--documents={out}/documents", f"--mentions={out}/mentions", f"--previous={out}/documents", items]
     yield ["linking", *linked, "--split=0.2,0.2", f"--output={out}/linking"]
+    found = [f"--documents={out}/documents", f"--mentions={out}/mentions", items, "--negatives=2"]
+    yield ["retrieval", *found, f"--output={out}/retrieval"]
     yield ["interlanguage", wikis, items, f"--output={out}/interlanguage"]
     yield ["mewsc16", f"--dumps={inputs}/news/*.xml.bz2", f"--sql={inputs}/news/*.sql.gz", f"--output={out}/mewsc16"]
     if here and has("sudachipy"):

@@ -196,6 +196,23 @@ def linking(
 ) -> OpenDataset:
     """Documents + mentions + entities -> mentions with contexts and candidates, and a knowledge base, to link items."""
 
+def retrieval(
+    *,
+    documents: Path,
+    mentions: Path,
+    entities: Path,
+    output: Path,
+    previous: Path | None = ...,
+    corpus: Path = ...,
+    seed: int = ...,
+    sample: int = ...,
+    negatives: int = ...,
+    max_passages: int = ...,
+    workers: int | None = ...,
+    beam: Sequence[str] = ...,
+) -> OpenDataset:
+    """Documents + mentions + entities -> sentences with a masked name, and passages of the page to find, to score retrieval."""
+
 def interlanguage(
     *,
     entities: Path,

@@ -142,6 +142,14 @@ COMMANDS = {
         "wikianchor linking --documents=out/documents --mentions=out/mentions --entities=out/entities "
         "--output=out/linking",
     ),
+    "retrieval": dataset(
+        "retrieval",
+        "RetrievalOptions",
+        "documents + mentions + entities -> sentences with a masked name, and passages of the page to find, to score "
+        "retrieval",
+        "wikianchor retrieval --documents=out/documents --mentions=out/mentions --entities=out/entities "
+        "--previous=old/documents --output=out/retrieval",
+    ),
     "interlanguage": dataset(
         "interlanguage",
         "InterlanguageOptions",

@@ -49,7 +49,7 @@ def licences(name: str) -> tuple[str, ...]:
 
 # Where a ledger has its counts by wiki.
 _BY_WIKI = {
-    **dict.fromkeys(("pairs", "mentions", "documents", "linking"), "links"),
+    **dict.fromkeys(("pairs", "mentions", "documents", "linking", "retrieval"), "links"),
     **dict.fromkeys(("export", "interlanguage"), "rows"),
     "templates": "templates",
 }

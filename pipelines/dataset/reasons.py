@@ -56,6 +56,17 @@ REASONS = {
     "equal_negative": "too few of its hard negatives have a text that is no positive",
     "weak_positive": "its positive is far from the anchor by the model",
     "inconsistent": "too many other positives are nearer to the anchor by the model",
+    "length": "its sentence is shorter or longer than a query",
+    "previous": "its sentence is in the earlier dump",
+    "near_previous": "the earlier dump has nearly its sentence",
+    "masked": "too little of its sentence is left beside masked names",
+    "no_passage": "its target has no passage in the corpus",
+    "no_evidence": "the passages of its target link neither to its page nor to another item of the sentence",
+    "other_side": "its page is the target of a query, or its target has a query",
+    "enough_queries": "its sentence, its page or its target has enough queries",
+    "query_page": "is of a page that has a query",
+    "enough_passages": "its page has enough passages",
+    "answer": "links to the target of a query and to what its sentence is about",
     "few_negatives": "too few negatives are far enough from the anchor by the model, or of its type",
 }
 
@@ -81,6 +92,11 @@ _OF_SENTENCES = {"template": "lost words to an unknown template", "gap": "lost w
 # reasons depend on the inputs alone.
 FLAGS: Mapping[str, Mapping[str, str]] = {
     "entities": {"no wanted sitelink": "--wikis"},
+    "retrieval": {
+        "previous": "--previous",
+        "near_previous": "--previous",
+        "not_sampled": "--sample or --max_passages",
+    },
     "pairs": {
         "section_link": "--section_links",
         "excluded_type": "--exclude_types",

@@ -180,6 +180,9 @@ _AFTER: Mapping[str, Callable[[Dataset, Any], list[str]]] = {
     "templates": lambda dataset, config: ["wikianchor", "verify", dataset.directory],
     "documents": lambda dataset, config: ["wikianchor", "verify", dataset.directory],
     "linking": lambda dataset, config: ["wikianchor", "verify", dataset.directory],
+    "retrieval": lambda dataset, config: [
+        *("wikianchor", "evaluate", "--model=MODEL", f"--data={dataset.directory}", "--tasks=retrieval"),
+    ],
     "interlanguage": lambda dataset, config: ["wikianchor", "verify", dataset.directory],
     "mewsc16": lambda dataset, config: [
         *("wikianchor", "evaluate", "--model=MODEL", f"--data={dataset.directory}", "--tasks=mewsc16"),

@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.arrays.hashing import Hashes, mix
+from wikianchor.pipelines.arrays.minhash import band_keys
 from wikianchor.pipelines.arrays.tables import distinct, find, open_tables, save_tables
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.dataset.workspace import WorkPath
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.export.anchors import closeness, closest_first, is_weak, words_of
 from wikianchor.pipelines.export.links import link_hashes
-from wikianchor.pipelines.export.minhash import band_keys
 from wikianchor.pipelines.export.task import REASONS, ExportTask, InputShard
 from wikianchor.pipelines.export.text_index import Choice, Ints, LanguageRule, Mask, TextIndex, choose, text_keys
 from wikianchor.pipelines.export.texts import LEAD, NAMES, SENTENCE

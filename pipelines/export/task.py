@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wikianchor.pipelines.arrays.minhash import OF_ANY, OF_ONE
 from wikianchor.pipelines.dataset.reader import shards_of
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.export.anchors import UNRELATED
 from wikianchor.pipelines.export.caps import Cap
-from wikianchor.pipelines.export.minhash import OF_ANY, OF_ONE
 from wikianchor.pipelines.export.text_index import EVERY_LANGUAGE, Ints, LanguageRule
 from wikianchor.pipelines.export.texts import LEAD, OF_PAGES, PAGE_TEXTS, SENTENCE
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from wikianchor.io.option_groups import Format, Output, Seed
-from wikianchor.io.options import option
-from wikianchor.pipelines.wikimedia.options import Entities, Mentions, Previous, Split
+from wikianchor.pipelines.wikimedia.options import DocumentsOf, Entities, Mentions, Previous, Split
 from wikianchor.schemas.choices import LINKING_FORMATS
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinkingOptions(Split, Seed, Previous, Format, Output, Entities, Mentions):
+class LinkingOptions(Split, Seed, Previous, Format, Output, Entities, Mentions, DocumentsOf):
     """Options of the stage `linking`."""
 
     TITLE: ClassVar[str] = ""
@@ -31,5 +30,4 @@ class LinkingOptions(Split, Seed, Previous, Format, Output, Entities, Mentions):
         },
     }
 
-    documents: str = option(metavar="DIR", help="dataset of `wikianchor documents`", recorded=False)
     format: str = LINKING_FORMATS[0]

@@ -18,6 +18,7 @@ from wikianchor.pipelines.arrays.splits import Split
 from wikianchor.pipelines.arrays.tables import changes
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
+from wikianchor.pipelines.dataset.sections import section_paths
 from wikianchor.pipelines.dataset.split_configs import split_config
 from wikianchor.pipelines.dataset.text_part_writer import TextPartWriter
 from wikianchor.pipelines.dataset.workspace import Workspace
@@ -162,22 +163,6 @@ def rows_of_document(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             "fragment": link["fragment"],
             "qid": link["qid"],
         }
-
-
-def section_paths(sections: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Return for each section the headings that lead to it.
-
-    >>> section_paths([{"title": "A", "level": 2}, {"title": "B", "level": 3}, {"title": "C", "level": 2}])
-    [['A'], ['A', 'B'], ['C']]
-    """
-    paths, around = [], list[tuple[int, str]]()
-    for section in sections:
-        while around and around[-1][0] >= section["level"]:
-            around.pop()
-        around.append((section["level"], section["title"]))
-        # A page may nest sections no deeper than the six levels of headings.
-        paths.append([title for _, title in around])
-    return paths
 
 
 def _link_table(

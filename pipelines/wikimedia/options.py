@@ -178,6 +178,13 @@ class Documents:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DocumentsOf:
+    """A dataset of documents."""
+
+    documents: str = option(metavar="DIR", help="dataset of `wikianchor documents`", recorded=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class EntityTexts:
     """What is kept of the texts of entities."""
 

@@ -289,6 +289,12 @@ wikianchor linking --documents=none --mentions=out/mentions --entities=out/entit
   2 argument --format: invalid choice: 'csv' (choose from ...): see --help
 wikianchor linking --documents=none --mentions=out/mentions --entities=out/entities --output=new --split=0.1
   2 --split=0.1: must be two shares of the items, for dev and for test, such as 0.05,0.05
+wikianchor retrieval --documents=out/pairs --mentions=out/mentions --entities=out/entities --output=new
+  1 --documents=out/pairs holds the dataset 'pairs', not 'documents'
+wikianchor retrieval --documents=none --mentions=none --entities=none --output=new --max_passages=0
+  2 --max_passages=0: must be 1 or more
+wikianchor retrieval --documents=none --mentions=none --entities=none --output=new --corpus=out/pairs
+  1 --documents=none: no such directory
 wikianchor interlanguage --entities=out/pairs --output=new
   1 --entities=out/pairs holds the dataset 'pairs', not 'entities'
 wikianchor corpus --input=none.txt --output=new

@@ -25,6 +25,8 @@ from wikianchor.pipelines.mentions import graph as mentions
 from wikianchor.pipelines.mentions.options import MentionsOptions
 from wikianchor.pipelines.pairs import graph as pairs
 from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
+from wikianchor.pipelines.retrieval import graph as retrieval
+from wikianchor.pipelines.retrieval.options import RetrievalOptions
 from wikianchor.pipelines.sentences import graph as sentences
 from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.wikimedia.inventory import read_site
@@ -98,6 +100,12 @@ def linking_graph(pipeline: Any, work: Workspace, folder: Path) -> None:
     linking.build(pipeline, HEAD, work, config, documents, mentions, items(), [documents])
 
 
+def retrieval_graph(pipeline: Any, work: Workspace, folder: Path) -> None:
+    config = RetrievalOptions(documents="d", mentions="m", entities="e", output="/data/out/retrieval", previous="p")
+    names = {name: f"/data/out/{name}" for name in ("documents", "corpus", "previous", "mentions", "entities")}
+    retrieval.build(pipeline, HEAD, work, config=config, **names)
+
+
 def mentions_graph(pipeline: Any, work: Workspace, folder: Path) -> None:
     config = MentionsOptions(sentences="s", entities="e", output="/data/out/mentions")
     mentions.build(pipeline, HEAD, work, config, wikis(), items())
@@ -132,6 +140,7 @@ GRAPHS: dict[str, Callable[[Any, Workspace, Path], None]] = {
     "export": export_graph,
     "interlanguage": interlanguage_graph,
     "linking": linking_graph,
+    "retrieval": retrieval_graph,
     "mentions": mentions_graph,
     "sentences": sentences_graph,
     "entities": entities_graph,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from wikianchor.io.errors import UsageError
-from wikianchor.pipelines.export import minhash
-from wikianchor.pipelines.export.minhash import OF_ANY, OF_ONE, band_keys, shingle_hashes
+from wikianchor.pipelines.arrays import minhash
+from wikianchor.pipelines.arrays.minhash import OF_ANY, OF_ONE, band_keys, shingle_hashes
 
 SENTENCE = "The village lies in the hills above the river, where 1,204 people live and grow apples and pears."
 

@@ -218,6 +218,9 @@ SEVERAL = {
     "documents": "datasets that are read, or whether `sentences` writes them",
     "previous": "an older dataset, from which rows are copied or by which they are dated",
     "format": "of an export, or of mentions for a linker",
+    "corpus": "of Japanese sentences, or documents to take passages from",
+    "entities": "also the types, labels and aliases of targets",
+    "sample": "rows, or queries",
     "near": "between sentences, or between a sentence and its negative, with other bounds",
 }
 

@@ -33,6 +33,7 @@ from wikianchor.pipelines.mentions.options import MentionsOptions
 from wikianchor.pipelines.mewsc16.options import Mewsc16Options
 from wikianchor.pipelines.mewsc16.topic_map import OF_RELEASED, load_topics
 from wikianchor.pipelines.pairs.options import PairsOptions
+from wikianchor.pipelines.retrieval.options import RetrievalOptions
 from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.templates.options import TemplatesOptions
 from wikianchor.pipelines.wikimedia.inventory import list_files
@@ -50,6 +51,7 @@ COMMANDS: Mapping[str, tuple[type, str, str]] = {
     "documents": (DocumentsOptions, "", ""),
     "interlanguage": (InterlanguageOptions, "", ""),
     "linking": (LinkingOptions, "", ""),
+    "retrieval": (RetrievalOptions, "", ""),
 }
 # A file as an option of a manifest names it.
 _FILE = re.compile(r"(?P<name>.+) (?P<sha1>[0-9a-f]{40})")

@@ -225,6 +225,16 @@ def _linking(dataset: Dataset) -> Iterator[str | Counts]:
         yield "held out: " + ", ".join(f"{rows:,} mentions of {name}" for name, rows in held_out.items())
 
 
+def _retrieval(dataset: Dataset) -> Iterator[str | Counts]:
+    queries, grades = (dataset.rows(config) for config in ("queries", "qrels"))
+    yield f"{queries:,} queries, {grades:,} relevant passages of {dataset.rows('corpus'):,}"
+    for kind, lead in (("links", "{kept:,} queries of {seen:,} links"), ("passages", "{kept:,} of {seen:,} passages")):
+        for wiki, counts in dataset.ledger[kind].items():
+            yield ledger(f"{kind.capitalize()} of {wiki}", f"{wiki}: {lead}; else", "retrieval", counts)
+    pairs = sum(counts.get("links_to_target", 0) for counts in dataset.ledger.get("unjudged", {}).values())
+    yield f"{pairs:,} pairs of a query and a passage of another page that links to its target: not graded"
+
+
 def _by_wiki(dataset: Dataset, kind: str) -> Iterator[str]:
     for wiki, counts in dataset.ledger[kind].items():
         yield f"{wiki}: {listed(dataset.name, counts)}"
@@ -241,6 +251,7 @@ _BLOCKS: Mapping[str, Callable[[Dataset], Iterator[str | Counts] | Iterator[str]
     "mentions": _mentions,
     "documents": partial(_by_wiki, kind="links"),
     "linking": _linking,
+    "retrieval": _retrieval,
     "interlanguage": partial(_by_wiki, kind="rows"),
     "templates": partial(_by_wiki, kind="templates"),
 }

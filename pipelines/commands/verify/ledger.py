@@ -99,6 +99,15 @@ def _linking(dataset: Dataset, tally: Tally) -> Iterator[str]:
             yield from _agree((f"{wiki}: links kept", buckets.get("kept", 0), tally["mentions", wiki]))
 
 
+def _retrieval(dataset: Dataset, tally: Tally) -> Iterator[str]:
+    for kind, config in (("links", "queries"), ("passages", "corpus")):
+        kept = 0
+        for wiki, buckets in dataset.ledger.get(kind, {}).items():
+            yield from _adds_up(wiki, buckets, kind)
+            kept += buckets.get("kept", 0)
+        yield from _agree((config, kept, dataset.rows(config)))
+
+
 def _entities(dataset: Dataset, tally: Tally) -> Iterator[str]:
     links = dataset.ledger.get("sitelinks", {})
     return _agree(
@@ -130,6 +139,7 @@ _CHECKS = {
     "mentions": _mentions,
     "documents": _documents,
     "linking": _linking,
+    "retrieval": _retrieval,
     "entities": _entities,
     "mewsc16": _mewsc16,
     "export": _export,

@@ -24,7 +24,7 @@ from wikianchor.pipelines.dataset.release import RELEASE
 from wikianchor.pipelines.dataset.split_configs import split_of
 from wikianchor.pipelines.dataset.text_part_reader import read_text_batches
 from wikianchor.pipelines.export.text_index import text_keys
-from wikianchor.schemas import choices, entities, export, pairs, titles
+from wikianchor.schemas import choices, entities, export, pairs, retrieval, titles
 from wikianchor.schemas.pairs import SPLITS
 
 Tally = Counter[tuple[str, ...]]
@@ -376,6 +376,17 @@ def _origins(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Prob
     }
 
 
+def _queries(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Problems:
+    return {
+        "no name is masked": ~_numpy(pc.match_substring(batch["text"], "___")) | (_Lists(batch["masked"]).lengths == 0),
+        "its sentence is empty": batch["end"].to_numpy() <= batch["start"].to_numpy(),
+    }
+
+
+def _grades(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Problems:
+    return {"its grade is neither 1 nor 2": ~np.isin(batch["score"].to_numpy(), (retrieval.OTHER, retrieval.LEAD))}
+
+
 def _look_up(table: Any, ids: Any, missing: int) -> Any:
     """Return what a table holds of entity ids; `missing` for an id that is not in it."""
     known = (ids >= 0) & (ids < len(table))
@@ -394,6 +405,7 @@ _CHECKS: Mapping[str, Mapping[str, Check]] = {
     },
     "documents": {"documents": _documents},
     "linking": {"linking": _mentions},
+    "retrieval": {"queries": _queries, "qrels": _grades},
     "entities": {"entities": _items, "sitelinks": _sitelinks},
     "pairs": {"entities": _table, "pairs": _pairs},
     "export": {"export": _texts, "sources": _origins},

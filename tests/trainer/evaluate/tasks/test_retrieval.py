@@ -3,7 +3,7 @@
 import json
 import random
 import shutil
-from math import log2
+from math import log, log2
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ import pytest
 
 from tests.trainer.evaluate.conftest import write
 from wikianchor.io.errors import InputError
+from wikianchor.trainer.evaluate.bm25 import Bm25
 from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.task import SentenceVectors
@@ -43,7 +44,7 @@ from wikianchor.trainer.models.encoder import Encoder
 )
 def test_measures_of_a_query(order: list[int], relevant: dict[int, float], expected: dict[str, float]) -> None:
     named = {{"ndcg": "ndcg_at_10", "recall": "recall_at_10"}.get(name, name): expected[name] for name in expected}
-    assert ranking_scores(np.array(order), relevant) == pytest.approx(named)
+    assert ranking_scores(np.array(order), relevant) == pytest.approx({"recall_at_100": 1, **named})
 
 
 def test_measures_equal_those_of_mteb() -> None:
@@ -97,6 +98,20 @@ def test_one_line_for_what_is_broken(name: str, lines: list[str], says: str, fol
     write(folder / "qabot" / name, lines)
     with pytest.raises(InputError, match=says):
         load(EvaluationFiles(str(folder)), EvaluateOptions())
+
+
+def test_bm25_is_that_of_its_formula() -> None:
+    scores = Bm25(["red red apple", "green apple", "blue sky here"]).scores(["Red APPLE, red?", "none"])
+    lengths, mean = (3, 2, 3), 8 / 3
+    weights = [
+        sum(
+            repeats * idf * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length / mean))
+            for repeats, idf, count in ((2, log(1 + 2.5 / 1.5), reds), (1, log(1 + 1.5 / 2.5), apples))
+        )
+        for length, reds, apples in zip(lengths, (2, 0, 0), (1, 1, 0), strict=True)
+    ]
+    assert scores[0].tolist() == pytest.approx(weights)
+    assert scores[1].tolist() == [0, 0, 0]
 
 
 def test_a_file_that_is_missing_is_named(folder: Path) -> None:

@@ -1,0 +1,1 @@
+"""The dataset `retrieval`: passages, queries and which passages are relevant, to score retrieval."""
