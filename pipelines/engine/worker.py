@@ -52,7 +52,11 @@ def main() -> None:
     import_arrow()
     import_module("apache_beam.runners.worker.sdk_worker_main")
     with socket.socket(fileno=int(sys.argv[2])) as connection:
-        told, descriptors = _next_worker(connection)
+        try:
+            told, descriptors = _next_worker(connection)
+        except (TimeoutError, ConnectionError):
+            # Nothing was asked for a while, or the launcher has been killed.
+            os._exit(0)
     work(launcher, told, *descriptors)
 
 
@@ -60,14 +64,13 @@ def _next_worker(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Serve the launcher, and return in the process of a worker: what it is told, and its descriptors."""
     connection.settimeout(IDLE_SECONDS)
     while True:
-        try:
-            head, descriptors, _, _ = socket.recv_fds(connection, WORD, _DESCRIPTORS)
-        except TimeoutError:
-            os._exit(0)
-        if not head:
-            os._exit(0)
+        head, descriptors, _, _ = socket.recv_fds(connection, WORD, _DESCRIPTORS)
+        length = int.from_bytes(head, "big")
         with connection.makefile("rb") as file:
-            told = json.loads(file.read(int.from_bytes(head, "big")))
+            request = file.read(length)
+        if not head or len(request) < length:
+            os._exit(0)
+        told = json.loads(request)
         for module in told["modules"]:
             import_module(module)
         gc.freeze()

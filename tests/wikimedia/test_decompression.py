@@ -2,6 +2,7 @@
 
 import bz2
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -17,6 +18,9 @@ TEXTS = st.one_of(
     RUNS.map(lambda runs: b"".join(bytes([byte]) * count for byte, count in runs)),
     st.tuples(st.binary(max_size=40), st.integers(0, 300)).map(lambda parts: parts[0] * parts[1]),
 )
+# Three blocks.
+LINES = b"".join(b"%d\n" % line for line in range(45_000))
+LINES_PACKED = bz2.compress(LINES, 1)
 
 
 def pieces(stream: bytes, size: int, longest: int, kind: Callable[[], Any]) -> Iterator[bytes]:
@@ -87,6 +91,18 @@ def test_what_comes_before_damage_is_returned() -> None:
     assert len(b"".join(read)) > 100_000
     with pytest.raises(OSError, match="no bz2 stream"):
         unpack(b"PK\x03\x04 and more")
+
+
+@given(st.integers(0, 10**9))
+def test_what_is_returned_of_a_damaged_stream_is_right(number: int) -> None:
+    stream = bytearray(LINES_PACKED)
+    # Behind the header, whose level says only how much memory is needed.
+    bit = 32 + number % (8 * len(stream) - 32)
+    stream[bit // 8] ^= 0x80 >> bit % 8
+    read: list[bytes] = []
+    with suppress(OSError, EOFError):
+        read.extend(pieces(bytes(stream), 1 << 20, 1 << 20, core.Bz2Decompressor))
+    assert LINES.startswith(b"".join(read))
 
 
 def test_a_decompressor_ends_once() -> None:

@@ -207,7 +207,7 @@ impl Decompressor {
     ///
     /// # Errors
     ///
-    /// The stream is damaged. What is before the damage has been returned.
+    /// The stream is damaged. The blocks before the damaged one have been returned.
     pub fn read(&mut self, longest: usize) -> Result<Vec<u8>, Fault> {
         loop {
             if let Some(text) = &self.text {
@@ -215,6 +215,8 @@ impl Decompressor {
                 if self.output.write(text, &mut bytes, longest.max(1)) {
                     if !self.output.sum != text.sum {
                         self.state = State::Failed("the checksum of a block is wrong");
+                        // A reader of damaged text would find other faults in it.
+                        bytes.clear();
                     }
                     self.output = Output::default();
                     self.spare = self.text.take().map(|text| text.bytes).unwrap_or_default();
