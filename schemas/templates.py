@@ -23,8 +23,9 @@ SCHEMA = schema(
         field(
             "kind",
             pa.string(),
-            "text (part of a line), block (makes a block of its own, such as a table), redirect, server (a Lua module "
-            "makes it), long (more than 50,000 characters), other (no wikitext) or module (Lua; with --lua=on alone).",
+            "text (part of a line, or elements such as <div> around text), block (makes another block of its own, such "
+            "as a table), redirect, server (a Lua module makes it), long (more than 50,000 characters), other (no "
+            "wikitext) or module (Lua; with --lua=on alone).",
         ),
         field(
             "body",

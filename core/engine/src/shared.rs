@@ -169,6 +169,9 @@ pub struct Tags {
     pub void: Vec<String>,
     /// Tags that make what a template shows a block of its own.
     pub makes_block: Vec<String>,
+    /// Tags that may stand around text in what a template shows, and marks of elements beside the text.
+    pub frames: Vec<String>,
+    pub beside_text: Vec<String>,
     /// Tags that hide their contents with the style `display: none`.
     pub hides: Vec<String>,
     /// Tags around the raised remark of an editor.
@@ -413,6 +416,8 @@ pub struct Limits {
     pub calls_size: usize,
     /// Characters that a template may show.
     pub calls_result: usize,
+    /// Characters of an argument that may be prose.
+    pub prose: usize,
     /// Deeper calls on a page are removed, so that hostile nesting takes linear time.
     pub templates_depth: usize,
     pub templates_arguments: usize,

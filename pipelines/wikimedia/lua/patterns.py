@@ -168,9 +168,7 @@ def _escaped(pattern: Sequence[int], index: int, in_class: Callable[[int, str], 
 
 def in_ascii_class(code: int, name: str) -> bool:
     """Return whether a byte belongs to a class of `string`, as in the locale C."""
-    if name == "z":
-        return code == 0
-    return code < 128 and _ASCII[name](chr(code))
+    return code == 0 if name == "z" else code < 128 and _ASCII[name](chr(code))
 
 
 _ASCII: dict[str, Callable[[str], bool]] = {

@@ -232,17 +232,16 @@ class Definitions:
         self._nodes = self._size = 0
         return self._shown(parse_braces("{{" + call + "}}"), _Frame({}, 0), page)
 
-    def has(self, name: str) -> bool:
-        """Return whether the definition of a template is known."""
+    def body(self, name: str) -> str | None:
+        """Return the definition of a template, None if it is not known."""
         title = self._title_of(name)
-        return bool(title) and self._find(title) is not None
+        return self._find(title) if title else None
 
     def _template(self, name: str, arguments: Mapping[str, str], page: str, depth: int) -> str | None:
-        title = self._title_of(name)
-        body = self._find(title) if title else None
+        body = self.body(name)
         if body is None:
             return None
-        shown = self._shown(_parsed(body), _Frame(arguments, depth + 1, title), page)
+        shown = self._shown(_parsed(body), _Frame(arguments, depth + 1, self._title_of(name)), page)
         if UNKNOWN in shown and (known := self._fallback(name.strip(), arguments)) is not None:
             return self._counted(known)
         return shown if len(shown) <= LONGEST_RESULT else UNKNOWN

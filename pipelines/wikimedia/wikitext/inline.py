@@ -2,13 +2,15 @@
 
 A template that makes a block of its own (a table, a box, a list) is no part of a sentence. It shows nothing at the
 beginning and at the end of a line, and leaves its gap inside of one. A line of nothing but templates shows nothing
-either: these are notices, navigation and signs for editors.
+either: these are notices, navigation and signs for editors. But elements such as <div>, alone on their line, around
+prose that the page itself gives them are text.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.link_counts import NOTICES, links_in
@@ -33,11 +35,42 @@ _BRACKET = re.compile(r"\[(?!\[)|&#(?:91|x5b);|\(|&#(?:40|x28);", re.IGNORECASE)
 _RAISED = re.compile(r"<sup\b[^<>]*>((?:(?!</?sup\b).)*)</sup\s*>", re.IGNORECASE | re.DOTALL)
 _REMARK = re.compile(r"(?:<[^<>]*>|\s|'')*(?:\[(?!\[)|&#(?:91|x5b);).*?[^\W\d_]{2}", re.IGNORECASE | re.DOTALL)
 _LINK_OR_TAG = re.compile(r"\[\[[^\[\]]*\]\]|<[^<>]*>|&\w+;")
+_FRAME = re.compile(rf"<(?:{'|'.join(_TAGS['frames'])})\b", re.IGNORECASE)
+_TABLE = re.compile(r"(?:^|\n)[ \t]*\{\|")
+_TAG, _BESIDE = re.compile(r"<[^<>]*>"), re.compile("|".join(_TAGS["beside_text"]))
+# Characters of an argument that may be prose; shorter ones are names, dates and labels.
+_PROSE: int = package_json("pipelines.wikimedia", "limits.json")["prose"]
 
 
 def makes_block(shown: str) -> bool:
     """Return whether wikitext that a template shows is more than a part of a line."""
     return _MAKES_BLOCK.search(shown) is not None
+
+
+def frames_text(body: str) -> bool:
+    """Return whether a template has elements such as <div>, which may stand around text, and no table.
+
+    >>> [frames_text(body) for body in ("<div>{{{1}}}</div>", "<span>{{{1}}}</span>", "{| <div>{{{1}}}</div> |}")]
+    [True, False, False]
+    """
+    return _FRAME.search(body) is not None and not _TABLE.search(body)
+
+
+def prose_of(arguments: Iterable[str]) -> list[str]:
+    """Return those arguments of a call that may be prose, without links and tags."""
+    return [prose for text in arguments if len(prose := _LINK_OR_TAG.sub("", text).strip()) >= _PROSE]
+
+
+def shows_prose(shown: str, prose: Iterable[str]) -> bool:
+    """Return whether a template shows one of these texts (`prose_of`) outside of links, and in the text: not floating
+    beside it, nor in an element of a class that is left out of it on many wikis.
+
+    >>> prose = prose_of(["A list of the [[town]]s of the country."])
+    >>> [shows_prose(f'<div class="{name}">{prose[0]}</div>', prose) for name in ("note", "hatnote")]
+    [True, False]
+    """
+    text = "" if any(map(_BESIDE.search, _TAG.findall(shown))) else _LINK_OR_TAG.sub("", shown)
+    return any(part in text for part in prose)
 
 
 def inline(shown: str, gap: str) -> str:
@@ -56,9 +89,7 @@ def inline(shown: str, gap: str) -> str:
         return ""
     if "<sup" in shown.lower() and _NOTE.fullmatch(shown) and _BRACKET.search(_LINK_OR_TAG.sub(" ", shown)):
         return ""
-    if makes_block(shown):
-        return f"{_OPEN}{_CLOSE}{gap}"
-    return f"{_OPEN}{shown.replace(chr(10), ' ')}{_CLOSE}"
+    return f"{_OPEN}{_CLOSE}{gap}" if makes_block(shown) else f"{_OPEN}{shown.replace(chr(10), ' ')}{_CLOSE}"
 
 
 def join_lines(text: str, dropped: Counter[str]) -> str:

@@ -255,10 +255,8 @@ def _shown_target(raw: str) -> str:
         shown = unquote_to_bytes(raw).decode()
     except UnicodeError:
         return raw
-    if _CONTROL.search(shown):
-        # Only a section can contain one; it would be taken for a placeholder.
-        return raw
-    return decode_entities(shown).lstrip(" ").removeprefix(":")
+    # Only a section can contain a control character; it would be taken for a placeholder.
+    return raw if _CONTROL.search(shown) else decode_entities(shown).lstrip(" ").removeprefix(":")
 
 
 def _single_blanks(before: str, shown: str, rest: str) -> str:

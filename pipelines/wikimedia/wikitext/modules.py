@@ -39,7 +39,6 @@ LONGEST_NUMBER = 1000
 _MARK = re.compile(f"{GAP}{NAMED}*|{UNKNOWN}")
 # Control characters other than those of `placeholders.protect`, which only stand for markup.
 _CONTROL = re.compile(f"{GAP}{NAMED}*|[\x00-\x06\x0b\x0c\x0d\x1c-\x1f]")
-_OUTSIDE = re.compile(r"[^0-9.\-+eE]")
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -161,9 +160,7 @@ class Modules:
     def _answer(self, name: str, *arguments: Any) -> Any:
         """Answer a question of the libraries in Lua."""
         answer = getattr(self, f"_answer_{name}", None)
-        if answer is not None:
-            return answer(*arguments)
-        return self._served.answer(name, *arguments)
+        return self._served.answer(name, *arguments) if answer is None else answer(*arguments)
 
     def _answer_source(self, title: str) -> str | None:
         head, colon, name = title.partition(":")

@@ -108,9 +108,7 @@ def _iferror(given: Arguments) -> str:
     test = given.text(0)
     if mark := unsure(test):
         return mark
-    if _ERROR in test:
-        return given.text(1)
-    return given.text(2) if len(given) > 2 else test
+    return given.text(1) if _ERROR in test else given.text(2) if len(given) > 2 else test
 
 
 def _if_exists(given: Arguments) -> str:

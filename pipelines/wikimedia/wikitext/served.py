@@ -109,9 +109,7 @@ class Served:
 
     def _namespace(self, text: str) -> int | None:
         text = text.strip()
-        if re.fullmatch(r"-?\d{1,5}", text):
-            return int(text)
-        return self._site.namespaces.get(fold_name(text))
+        return int(text) if re.fullmatch(r"-?\d{1,5}", text) else self._site.namespaces.get(fold_name(text))
 
     def _language_name(self, code: str, shown_in: str) -> str:
         """Return the name of a language in itself, "" if that is not known, or another language is wanted."""
@@ -124,9 +122,7 @@ class Served:
     def _message(self, key: str) -> str | None:
         key = key.strip().replace("_", " ")
         key = key[:1].lower() + key[1:]
-        if key == "lang":
-            return self._site.language
-        return _MESSAGES.get(self._site.language, {}).get(key)
+        return self._site.language if key == "lang" else _MESSAGES.get(self._site.language, {}).get(key)
 
     def _plural(self, language: str, number: str, *forms: str) -> str | None:
         if language not in ("en", "de", "nl", "sv", "da", "no", "nb", "es", "it", "el", "et", "fi", "hu") or not forms:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.braces import Call, Nodes, Parameter, parse_braces
 from wikianchor.pipelines.wikimedia.wikitext.definitions import LONGEST, transcluded
-from wikianchor.pipelines.wikimedia.wikitext.inline import makes_block
+from wikianchor.pipelines.wikimedia.wikitext.inline import frames_text, makes_block
 from wikianchor.pipelines.wikimedia.wikitext.modules import PREFIX
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import FUNCTIONS
 
@@ -67,7 +67,7 @@ class Facts(NamedTuple):
     """What of a template's wikitext its definition says.
 
     Attributes:
-        block: whether what stands outside of all braces, which every call shows, makes a block.
+        block: whether what stands outside of all braces, which every call shows, makes a block that frames no text.
         disambiguation: whether it marks the pages that call it as disambiguation pages.
         first: the name of the call that it begins with, "" if there is none or the name is computed.
         is_call: whether that call is all that it shows.
@@ -86,8 +86,9 @@ def facts_of(body: str) -> Facts:
     nodes = parse_braces(body)
     words = [node for node in nodes if not (isinstance(node, str) and _BLANK.fullmatch(_CATEGORY.sub("", node)))]
     first = words[0] if words else ""
+    shown = "".join([node if isinstance(node, str) else "x" for node in nodes])
     return Facts(
-        block=makes_block("".join([node if isinstance(node, str) else "x" for node in nodes])),
+        block=makes_block(shown) and not frames_text(shown),
         disambiguation=DISAMBIGUATION in body and _is_set(nodes),
         first=_name(first) if isinstance(first, Call) else "",
         is_call=len(words) == 1 and isinstance(first, Call),

@@ -18,7 +18,14 @@ from wikianchor.pipelines.wikimedia.languages import language_facts
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext.blanks import removed
 from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, FindTemplate
-from wikianchor.pipelines.wikimedia.wikitext.inline import inline, join_lines, makes_block
+from wikianchor.pipelines.wikimedia.wikitext.inline import (
+    frames_text,
+    inline,
+    join_lines,
+    makes_block,
+    prose_of,
+    shows_prose,
+)
 from wikianchor.pipelines.wikimedia.wikitext.link_counts import FROM_CALLS, IN_CALLS, links_in
 from wikianchor.pipelines.wikimedia.wikitext.numbers import number_writer
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNFORMATTED, UNKNOWN, VARIABLES
@@ -260,24 +267,28 @@ class Templates:
             return self._gap(text, page.missing)
         if kind == _NUMBER:
             return text if rest.strip().upper() in UNFORMATTED else self._number(text)
-        if kind == _NO_CALL:
-            return "{{" + call + "}}"
-        return page.title if kind == _TITLE else text
+        return "{{" + call + "}}" if kind == _NO_CALL else page.title if kind == _TITLE else text
 
     def _defined(self, call: str, page: _Page, position: int, *, has_rule: bool) -> str | None:
         """Return what a call shows by the wiki's own definition; None if that is not known, or the rule is taken."""
         name, bar, rest = call.partition("|")
-        if position == _ALONE:
-            # Not in running text: a notice, a box, navigation. Rules know those that hold text, such as quotations.
-            return "" if not has_rule and self._definitions.has(name) else None
-        shown = self._definitions.expand(name, _arguments(rest, exact=True) if bar else {}, page.title)
-        if shown is None:
+        is_alone = position == _ALONE
+        body = self._definitions.body(name)
+        if body is None:
             return None
-        block = makes_block(shown)
+        arguments = _arguments(rest, exact=True) if bar else {}
+        prose = prose_of(arguments.values()) if is_alone and frames_text(body) else []
+        shown = self._definitions.expand(name, arguments, page.title) or "" if prose or not is_alone else ""
+        if is_alone and not shows_prose(shown, prose):
+            # Not in running text: a notice, a box, navigation. Rules know others that hold text, such as quotations.
+            return None if has_rule else ""
+        block = not is_alone and makes_block(shown)
         if block and has_rule:
             return None
         gap = self._gap(_normalised(name), page.missing) if block or UNKNOWN in shown else ""
         shown = shown.replace(UNKNOWN, gap)
+        if is_alone:
+            return shown
         if position == _INSIDE:
             return shown.replace("|", PIPE).replace("=", protect("="))
         page.reason = "block" if block else ""

@@ -212,9 +212,9 @@ impl Definitions {
         shown
     }
 
-    /// Whether the definition of a template is known.
-    pub fn has(&mut self, name: &str) -> bool {
-        self.body(name).is_some()
+    /// The definition of a template, if it is known.
+    pub fn text(&mut self, name: &str) -> Option<&str> {
+        Some(&self.body(name)?.text)
     }
 
     /// The parsed body of a template.

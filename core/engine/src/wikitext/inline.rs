@@ -2,7 +2,7 @@
 //!
 //! A template that makes a block of its own (a table, a box, a list) is no part of a sentence: "{{box}}It is here." is
 //! "It is here.", "It {{box}} is" has a gap. A line of nothing but templates shows nothing: these are notices and
-//! navigation.
+//! navigation. But elements such as <div>, alone on their line, around prose that the page itself gives them are text.
 
 use super::link_counts::links_in;
 use super::placeholders::{GAP, HEADING, LIST, NAMED, SEAM};
@@ -31,6 +31,30 @@ pub fn makes_block(shown: &str) -> bool {
         let name = word(rest);
         is_one_of(name, &shared().tags.makes_block)
     })
+}
+
+/// Whether a template has elements such as <div>, which may stand around text, and no table.
+pub fn frames_text(body: &str) -> bool {
+    memchr_iter(b'<', body.as_bytes()).any(|index| is_one_of(word(&body[index + 1..]), &shared().tags.frames))
+        && !body.split('\n').any(|line| line.trim_start_matches([' ', '\t']).starts_with("{|"))
+}
+
+/// An argument of a call that may be prose, without links and tags.
+pub fn prose_of(argument: &str) -> Option<String> {
+    let text = without_links_and_tags(argument, "");
+    let prose = strip(&text);
+    (length(prose) >= shared().limits.prose).then(|| prose.to_owned())
+}
+
+/// Whether a template shows one of these texts (`prose_of`) outside of links, and in the text: not floating beside it,
+/// nor in an element of a class that is left out of it on many wikis.
+pub fn shows_prose(shown: &str, prose: &[String]) -> bool {
+    let is_beside = memchr_iter(b'<', shown.as_bytes()).any(|index| {
+        split_tag(&shown[index + 1..])
+            .is_some_and(|(tag, _)| shared().tags.beside_text.iter().any(|mark| tag.contains(mark.as_str())))
+    });
+    let text = if is_beside { String::new() } else { without_links_and_tags(shown, "") };
+    prose.iter().any(|part| text.contains(part.as_str()))
 }
 
 /// Whether a line begins a table, a list, a heading or a rule.
@@ -337,30 +361,33 @@ fn is_note(text: &str) -> bool {
 
 /// Whether a text has a bracket or a parenthesis outside of links, tags and named character references.
 fn has_bracket(text: &str) -> bool {
+    let text = without_links_and_tags(text, " ");
+    let codes = ["&#91;", "&#x5b;", "&#40;", "&#x28;"];
+    text.contains('(')
+        || memchr_iter(b'[', text.as_bytes()).any(|index| !text[index + 1..].starts_with('['))
+        || memchr_iter(b'&', text.as_bytes())
+            .any(|index| codes.iter().any(|code| after(&text[index..], code).is_some()))
+}
+
+/// A text with something in the place of each link, tag and named character reference.
+fn without_links_and_tags(text: &str, filler: &str) -> String {
+    let mut left = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(index) = rest.find(['[', '<', '&', '(']) {
+    while let Some(index) = rest.find(['[', '<', '&']) {
+        left.push_str(&rest[..index]);
         let sign = &rest[index..];
-        rest = &sign[1..];
-        match sign.as_bytes()[0] {
-            b'[' => match after_link(sign) {
-                Some(behind) => rest = behind,
-                // The last of some brackets in a row has none behind it.
-                None => return true,
-            },
-            b'<' => rest = split_tag(rest).map_or(rest, |(_, behind)| behind),
-            b'&' => {
-                if ["&#91;", "&#x5b;", "&#40;", "&#x28;"].iter().any(|code| after(sign, code).is_some()) {
-                    return true;
-                }
-                let name = word(rest);
-                if !name.is_empty() {
-                    rest = rest[name.len()..].strip_prefix(';').unwrap_or(rest);
-                }
-            }
-            _ => return true,
-        }
+        let inside = &sign[1..];
+        let behind = match sign.as_bytes()[0] {
+            b'[' => after_link(sign),
+            b'<' => split_tag(inside).map(|(_, behind)| behind),
+            _ => Some(word(inside))
+                .filter(|name| !name.is_empty())
+                .and_then(|name| inside[name.len()..].strip_prefix(';')),
+        };
+        left.push_str(if behind.is_some() { filler } else { &sign[..1] });
+        rest = behind.unwrap_or(inside);
     }
-    false
+    left + rest
 }
 
 /// What follows a link, if the text begins with one.

@@ -2,7 +2,7 @@
 //! is all that it shows, and calls Box. Whether a name is a template, and of which title, Python says.
 
 use super::braces::{parse_braces, Argument, Node};
-use super::inline::makes_block;
+use super::inline::{frames_text, makes_block};
 use crate::shared::shared;
 use crate::unicode::{is_space, strip};
 use rustc_hash::FxHashSet;
@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 /// What is read of a template.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TemplateFacts {
-    /// Whether what stands outside of all braces, which every call shows, makes a block.
+    /// Whether what stands outside of all braces, which every call shows, makes a block that frames no text.
     pub block: bool,
     /// Whether the switch of disambiguation pages is set outside of conditions, other than those on the namespace.
     pub disambiguation: bool,
@@ -31,7 +31,7 @@ pub fn template_facts(body: &str) -> TemplateFacts {
     let first = words.next().filter(|node| matches!(node, Node::Call { .. }));
     let is_call = first.is_some() && words.next().is_none();
     TemplateFacts {
-        block: makes_block(&shown),
+        block: makes_block(&shown) && !frames_text(&shown),
         disambiguation: body.contains(switch) && is_set(&nodes, switch),
         first: first.map(|node| name_of(node).to_owned()).unwrap_or_default(),
         is_call,

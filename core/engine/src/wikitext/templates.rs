@@ -6,7 +6,7 @@
 
 use super::blanks::removed;
 use super::definitions::{self, Definitions, Evaluate, FindTemplate};
-use super::inline::{after_link, inline, join_lines, makes_block};
+use super::inline::{after_link, frames_text, inline, join_lines, makes_block, prose_of, shows_prose};
 use super::link_counts::links_in;
 use super::numbers::NumberWriter;
 use super::parser_functions::UNKNOWN;
@@ -354,16 +354,28 @@ impl Templates {
         place: Place,
         has_rule: bool,
     ) -> Option<String> {
-        if place == Place::Alone {
-            // Not in running text: a notice, a box, navigation. Rules know those that hold text, such as quotations.
-            return (!has_rule && self.definitions.has(name)).then(String::new);
-        }
+        let is_alone = place == Place::Alone;
+        // Not in running text: a notice, a box, navigation. Rules know others that hold text, such as quotations.
+        let left_out = (!has_rule).then(String::new);
+        let body = self.definitions.text(name)?;
+        let frames_text = is_alone && frames_text(body);
         let arguments = rest.map(with_pipes);
-        let given = arguments.as_deref().map_or_else(definitions::Arguments::new, exact_arguments);
+        let given = match arguments.as_deref() {
+            Some(rest) if frames_text || !is_alone => exact_arguments(rest),
+            _ => definitions::Arguments::new(),
+        };
+        let prose: Vec<String> =
+            if frames_text { given.iter().filter_map(|(_, value)| prose_of(value)).collect() } else { Vec::new() };
+        if is_alone && prose.is_empty() {
+            return left_out;
+        }
         let rules = &mut self.rules;
         let mut fallback = |name: &str, given: &definitions::Arguments| rules.by_rule(name, given);
         let mut shown = self.definitions.expand(name, given, page.title, &mut fallback)?;
-        let is_block = makes_block(&shown);
+        if is_alone && !shows_prose(&shown, &prose) {
+            return left_out;
+        }
+        let is_block = !is_alone && makes_block(&shown);
         if is_block && has_rule {
             return None;
         }
@@ -373,6 +385,7 @@ impl Templates {
             shown = shown.replace(UNKNOWN, &gap);
         }
         Some(match place {
+            Place::Alone => shown,
             Place::Inside => shown.replace('|', &PIPE.to_string()).replace('=', &protect("=")),
             _ => {
                 page.reason = is_block.then_some(Name::TextBlock);
