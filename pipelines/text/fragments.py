@@ -212,7 +212,7 @@ class FragmentTest(Protocol):
 @cache
 def has_capitals(language: str, writing: Writing = UNKNOWN) -> bool:
     """Return whether sentences of a language begin with a capital; False for unknown languages."""
-    return not set(_CASED).isdisjoint(_scripts(language, writing))
+    return not set(_CASED).isdisjoint(scripts_of(language, writing))
 
 
 def share_of_scripts(text: str) -> tuple[dict[str, float], int]:
@@ -264,7 +264,7 @@ def make_non_letter_finder(language: str, writing: Writing = UNKNOWN) -> Callabl
     >>> make_non_letter_finder("el")("α b").hex()
     '000001'
     """
-    scripts = _scripts(language, writing)
+    scripts = scripts_of(language, writing)
     bits = bytearray([bool(scripts)]) * _ALL_CHARACTERS
     for first, last in _ranges(scripts):
         bits[first : last + 1] = bytes([not scripts]) * (last + 1 - first)
@@ -286,12 +286,8 @@ def make_non_letter_finder(language: str, writing: Writing = UNKNOWN) -> Callabl
     return find_non_letters
 
 
-def scripts_of(language: str) -> list[str]:
-    """Return the scripts that the table has of a language."""
-    return _scripts(language, UNKNOWN)
-
-
-def _scripts(language: str, writing: Writing) -> list[str]:
+def scripts_of(language: str, writing: Writing = UNKNOWN) -> list[str]:
+    """Return the scripts that the table has of a language, and those of its writing."""
     listed = (script for script, languages in _LANGUAGES_OF.items() if language in languages.split())
     return list(dict.fromkeys((*listed, *writing.scripts)))
 
@@ -347,7 +343,7 @@ def make_fragment_test(language: str, writing: Writing = UNKNOWN) -> FragmentTes
 
 
 def _is_ideographic(language: str, writing: Writing) -> bool:
-    return not _IDEOGRAPHIC.isdisjoint(_scripts(language, writing))
+    return not _IDEOGRAPHIC.isdisjoint(scripts_of(language, writing))
 
 
 def _terminators(language: str) -> str:
@@ -356,7 +352,7 @@ def _terminators(language: str) -> str:
 
 def core_fragment_rules(language: str, writing: Writing) -> dict[str, object]:
     """Return what the compiled core has to know; the names are those of the struct `FragmentRules` in `core/engine`."""
-    scripts = _scripts(language, writing)
+    scripts = scripts_of(language, writing)
     ideographic = _is_ideographic(language, writing)
     return {
         "shortest": _SHORTEST_IDEOGRAPHIC if ideographic else _SHORTEST,

@@ -319,9 +319,7 @@ class _Outline:
                 self._level_of_end = level if title.strip().lower() in self._endings else 0
             self._main = "body"
             return "heading"
-        if self._level_of_end:
-            return "back_matter"
-        return _MARKED.get(text[start], self._main)
+        return "back_matter" if self._level_of_end else _MARKED.get(text[start], self._main)
 
 
 def _continues(sentence: str) -> bool:

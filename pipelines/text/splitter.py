@@ -134,7 +134,7 @@ _CHINESE_GOES_ON: Final = "的地得之等與与和及而是為为"
 # A Japanese ！ or ？ without a space usually belongs to a name. It ends a sentence before these words.
 _JAPANESE_OPENERS: Final = "この これ ここ こう その それ そこ そし また しかし だが ただ なお 彼 私 僕 実は"
 
-_NEVER, _NUMBERED, _RARELY, _CLOSING, _UNIT = range(5)
+_NEVER, _NUMBERED, _RARELY, _CLOSING, _UNIT, _YEAR = range(6)
 # Kinds of abbreviations, by the name of their list in the data. A word in several lists of a language has the last
 # kind.
 _KINDS: Final = (
@@ -142,7 +142,8 @@ _KINDS: Final = (
     ("numbered", _NUMBERED),  # Nr. vol. pp.: not final before a number
     ("rarely", _RARELY),  # Inc. U.S.: final only before a word that begins sentences
     ("closing", _CLOSING),  # etc. н.э. v.Chr.: final before a capital
-    ("units", _UNIT),  # км. г. hab.: final before a capital if a number stands before
+    ("units", _UNIT),  # км. hab.: final before a capital if a number stands before
+    ("years", _YEAR),  # г. m.: as units, but not after a date with which the sentence begins
 )
 
 _MARKS: Final = "".join(chr(code) for code in range(0x0300, 0x1D00) if unicodedata.category(chr(code)).startswith("M"))
@@ -186,6 +187,8 @@ _BEYOND_LATIN: Final = "\u0370"
 _WINDOW: Final = 24
 # Ending of a long word before a number: "Hauptstr. 5".
 _STREET: Final = "str"
+# Letters of a preposition before a date.
+_PREPOSITION: Final = 4
 # Kinds of "mln." and "тыс." before a unit, and their least length: "в" is a unit and a preposition.
 _MULTIPLIERS: Final = (_RARELY, _UNIT)
 _MULTIPLIER: Final = 3
@@ -512,17 +515,13 @@ def _word_ends(word: str, text: str, start: int, dot: int, after: int, rules: _R
             return not rules.roman or _next_is_starter(text, after, rules)  # "Карл I."
         if word.islower() and _NUMBER_BEFORE.search(text, max(start, dot - 8), dot - 1):
             return True  # "600 m."
-        if word in rules.words:
-            return not is_first
-        return not is_first and _next_is_starter(text, after, rules)
+        return not is_first and (word in rules.words or _next_is_starter(text, after, rules))
     if _ROMAN.match(word):
         return not is_first and (not rules.roman or _next_is_starter(text, after, rules))
     if text[after].isdigit() and _DOTTED.match(word):
         return False  # "R.D.Lgs. 15"
-    if _ACRONYM.match(word):
-        # An acronym in capitals (U.S., С.С.С.Р.) is usually part of a name, one in lower case is not.
-        return word[-1].islower() or _next_is_starter(text, after, rules)
-    return True
+    # An acronym in capitals (U.S., С.С.С.Р.) is usually part of a name, one in lower case is not.
+    return not _ACRONYM.match(word) or word[-1].islower() or _next_is_starter(text, after, rules)
 
 
 def _abbreviation_ends(kind: int, text: str, start: int, word_start: int, after: int, rules: _Rules) -> bool:
@@ -533,10 +532,22 @@ def _abbreviation_ends(kind: int, text: str, start: int, word_start: int, after:
         return False  # "&c. と書く"
     if kind == _RARELY:
         return not rules.starters or _next_is_starter(text, after, rules)
-    if kind == _UNIT and not _is_counted(text, start, word_start, rules):
+    if kind == _YEAR and word_start - start <= 2 * _WINDOW and _is_date(text[start:word_start].split(), rules):
+        return False  # "У липні 2012 р. Київ"
+    if kind >= _UNIT and not _is_counted(text, start, word_start, rules):
         return _next_is_starter(text, after, rules)
     following = _NEXT_WORD.match(text, after) if kind == _CLOSING else None
     return following is None or following[1] not in _TIME_ZONES.split()
+
+
+def _is_date(words: list[str], rules: _Rules) -> bool:
+    """Return whether words are nothing but a date, with a preposition before it or not."""
+    first = words[0] if words else ""
+    dated = words[1:] if first.isalpha() and len(first) <= _PREPOSITION else words
+    others = [word for word in dated if not word[0].isdigit() and rules.kinds.get(word.removesuffix(".")) != _YEAR]
+    # "Він помер 1912 р." is a sentence; before a month there is a day or a word such as "у".
+    has_month = not others or (others[0] != dated[0] or len(first) <= 2)
+    return bool(dated) and dated[-1][0].isdigit() and len(others) <= 1 and has_month
 
 
 def _is_counted(text: str, start: int, unit: int, rules: _Rules) -> bool:

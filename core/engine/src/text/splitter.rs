@@ -7,8 +7,8 @@
 
 use super::{SplitterRules, TextRules};
 use crate::unicode::{
-    has_lower, is_alnum, is_alpha, is_decimal, is_digit, is_lower, is_mark, is_space, is_upper, is_word, lower, rstrip,
-    strip,
+    has_lower, is_alnum, is_alpha, is_decimal, is_digit, is_lower, is_mark, is_space, is_upper, is_word, length, lower,
+    rstrip, strip,
 };
 
 // Sets of characters, as bits of a table.
@@ -38,6 +38,9 @@ const NUMBERED: u8 = 1;
 const RARELY: u8 = 2;
 const CLOSING: u8 = 3;
 const UNIT: u8 = 4;
+const YEAR: u8 = 5;
+/// Letters of a preposition before a date.
+const PREPOSITION: usize = 4;
 // Characters of the shortest multiplier before a unit, such as "mln": "в" is a unit and a preposition.
 const MULTIPLIER: usize = 3;
 
@@ -516,11 +519,28 @@ impl Splitter {
             _ if kind == NEVER || !(is_alpha(next) || self.is(next, BEFORE_FIRST_LETTER)) => false,
             _ if self.rules.ideographic && self.is(next, PARTICLE) => false, // "&c. と書く"
             RARELY => self.rules.starters.is_empty() || self.next_is_starter(text, after),
-            UNIT if !self.is_counted(text, start, word_start) => self.next_is_starter(text, after),
+            // "У липні 2012 р. Київ"
+            YEAR if length(&text[start..word_start]) <= 2 * WINDOW && self.is_date(&text[start..word_start]) => false,
+            UNIT | YEAR if !self.is_counted(text, start, word_start) => self.next_is_starter(text, after),
             // "5 p.m. EST"
             CLOSING => !next_word(text, after).is_some_and(|(word, _)| self.rules.time_zones.contains(word)),
             _ => true,
         }
+    }
+
+    /// Whether a text is nothing but a date, with a preposition before it or not.
+    fn is_date(&self, text: &str) -> bool {
+        let words: Vec<&str> = text.split(is_space).filter(|word| !word.is_empty()).collect();
+        let Some(&first) = words.first() else { return false };
+        let begins_with_digit = |word: &str| word.starts_with(is_digit);
+        let is_preposition = first.chars().all(is_alpha) && length(first) <= PREPOSITION;
+        let dated = if is_preposition { &words[1..] } else { &words[..] };
+        let is_year = |word: &str| self.rules.kinds.get(word.strip_suffix('.').unwrap_or(word)) == Some(&YEAR);
+        let others: Vec<&str> =
+            dated.iter().copied().filter(|word| !begins_with_digit(word) && !is_year(word)).collect();
+        // "Він помер 1912 р." is a sentence; before a month there is a day or a word such as "у".
+        let has_month = others.is_empty() || others[0] != dated[0] || length(first) <= 2;
+        dated.last().is_some_and(|word| begins_with_digit(word)) && others.len() <= 1 && has_month
     }
 
     /// Whether a number stands before the unit at `unit`, also with a multiplier: "40 km", "750 mln zł".
