@@ -19,7 +19,8 @@
 - `prose`: `wikianchor sentences --documents` on each dump. Recall is the part of the words of own paragraphs that stand
   in the text, or in kept sentences that are no list items; a paragraph in one piece counts first. "Cut or joined" are
   paragraphs of ours that MediaWiki shows with other bounds, "blanks" equal ones with other white space, "across"
-  kept sentences that reach from one block into the next. Sentences with a template that MediaWiki lacks do not count.
+  kept sentences that reach from one block into the next. Sentences with a template that MediaWiki lacks do not count,
+  nor do the tags <translate> of FreeCAD's wiki, which MediaWiki shows without their extension.
   A second table has what is left out by its reason.
 """
 
@@ -68,7 +69,7 @@ PROSE, WORD_FOR_WORD, MANY_WORDS = 98, 99.5, 3
 # A word, or an ideograph.
 _IDEOGRAPHS = "\u2e80-\u9fff\uac00-\ud7a3"
 _WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+")
-_LETTERS = re.compile(r"\w+")
+_LETTERS, _TRANSLATE = re.compile(r"\w+"), re.compile("&lt;/?translate&gt;")
 
 
 def compare_mediawiki(arguments: Namespace) -> None:
@@ -271,7 +272,7 @@ def compare_prose(arguments: Namespace) -> None:
             if (html := truth.get(title, {}).get("html")) is None:
                 continue
             ours = [(block["kind"], text[block["start"] : block["end"]]) for block in blocks]
-            theirs = mediawiki.text_of(html)
+            theirs = mediawiki.text_of(_TRANSLATE.sub("", html))
             wikitext = dump.articles[title]
             for missing in add_prose(total, wikitext, theirs, ours, kept.get(title, [])):
                 if sum(missing.values()) >= MANY_WORDS and arguments.show:
