@@ -48,7 +48,7 @@ class VariantChooser:
 
     def _shown(self, match: re.Match[str]) -> str:
         flags, bar, body = match[1].partition("|")
-        if not bar or "[" in flags or ":" in flags:
+        if not bar or "[" in flags:
             flags, body = "", match[1]
         if flags.strip().upper() in _HIDDEN:
             return ""

@@ -63,7 +63,7 @@ impl VariantChooser {
 
     fn shown<'a>(&self, rule: &'a str) -> &'a str {
         let (flags, body) = match rule.split_once('|') {
-            Some((flags, body)) if !flags.contains(['[', ':']) => (flags, body),
+            Some((flags, body)) if !flags.contains('[') => (flags, body),
             _ => ("", rule),
         };
         // Flags of rules that show nothing: they set the page title or the conversion of words on the page.
