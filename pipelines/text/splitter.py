@@ -330,10 +330,10 @@ def _rules_splitter(language: str, writing: Writing) -> Splitter:
                 final = _weak_ends(text, start, dot, stop.end(2), after=after, rules=rules)
             elif group == _STRONG_GROUP:
                 final = _strong_ends(text, start, stop.start(), after, rules)
-            elif group == _BRACKET_GROUP:
-                final = _bracket_ends(text, start, stop.start(), stop.end(6), after=after, rules=rules)
             else:
-                final = True
+                final = group != _BRACKET_GROUP or _bracket_ends(
+                    text, start, stop.start(), stop.end(6), after=after, rules=rules
+                )
             if final:
                 ends.append(after)
                 start = after

@@ -255,10 +255,10 @@ class Definitions:
                 shown.append(self._counted(node))
             elif self._nodes > MAX_NODES or frame.depth > MAX_DEPTH:
                 shown.append(UNKNOWN)
-            elif isinstance(node, Parameter):
-                shown.append(self._parameter(node, frame, page))
             else:
-                shown.append(self._call(node, frame, page))
+                shown.append(
+                    self._parameter(node, frame, page) if isinstance(node, Parameter) else self._call(node, frame, page)
+                )
         return "".join(shown)
 
     def _counted(self, text: str) -> str:

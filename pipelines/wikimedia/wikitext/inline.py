@@ -85,9 +85,8 @@ def inline(shown: str, gap: str) -> str:
     if "<sup" in shown.lower():
         shown = _RAISED.sub(lambda raised: "" if _REMARK.match(raised[1]) else raised[0], shown)
     shown = shown.strip("\n")
-    if not shown.strip():
-        return ""
-    if "<sup" in shown.lower() and _NOTE.fullmatch(shown) and _BRACKET.search(_LINK_OR_TAG.sub(" ", shown)):
+    is_note = "<sup" in shown.lower() and _NOTE.fullmatch(shown) and _BRACKET.search(_LINK_OR_TAG.sub(" ", shown))
+    if not shown.strip() or is_note:
         return ""
     return f"{_OPEN}{_CLOSE}{gap}" if makes_block(shown) else f"{_OPEN}{shown.replace(chr(10), ' ')}{_CLOSE}"
 

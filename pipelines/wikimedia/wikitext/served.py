@@ -96,10 +96,8 @@ class Served:
         if name == "language":
             shown = self.answer("language_name", arguments[0], arguments[1] if len(arguments) > 1 else "")
             return shown or arguments[0]
-        if name == "message":
-            shown = self.answer("message", arguments[0])
-        else:
-            shown = self.answer("time", self._site.language, *[*arguments, ""][:2])
+        question = arguments[:1] if name == "message" else (self._site.language, *[*arguments, ""][:2])
+        shown = self.answer(name, *question)
         return UNKNOWN if shown is None else shown
 
     def answer(self, name: str, *arguments: Any) -> Any:
