@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,9 +101,10 @@ class _Corpus:
             return kept
         self._count(document, "passages", "enough_passages", len(passages[PASSAGES_OF_PAGE:]))
         paths, qid, is_target = section_paths(document["sections"]), document["qid"], document["qid"] in self._by_target
+        repeated = self._repeated(document) if passages else ()
         for number, passage in enumerate(passages[:PASSAGES_OF_PAGE]):
             is_lead = is_target and number == 0
-            if not is_lead and (reason := self._answers(document, passage)):
+            if not is_lead and (reason := self._answers(document, passage, repeated)):
                 self._count(document, "passages", reason, 1)
                 continue
             self._count(document, "passages", "kept", 1)
@@ -133,19 +134,19 @@ class _Corpus:
         key = mix(self._task.seed, hash_string(page[0]), page[1])[0]
         return "" if int(key) / 2**64 < self._share else "not_sampled"
 
-    def _answers(self, document: Mapping[str, Any], passage: Passage) -> str:
+    def _repeated(self, document: Mapping[str, Any]) -> list[int]:
+        """Return the offsets of the sentences of a document that are nearly those of queries."""
+        keys = any_keys([{"sentence": text} for text in sentences_of(document)])
+        near = np.flatnonzero(np.isin(keys, self._keys).any(1)).tolist()
+        return [document["sentences"][number]["start"] for number in near]
+
+    def _answers(self, document: Mapping[str, Any], passage: Passage, repeated: Sequence[int]) -> str:
         """Return why a passage of another page may answer a query too, "" if it does not.
 
         It links to the target, and to the page of the query or to all other items that its sentence links to; or it has
         nearly the same sentence. Pairs of a query and a passage that links to the target alone are counted.
         """
-        start, end = passage.block["start"], passage.block["end"]
-        texts = [
-            {"sentence": document["text"][sentence["start"] : sentence["end"]]}
-            for sentence in document["sentences"]
-            if start <= sentence["start"] and sentence["end"] <= end
-        ]
-        if texts and np.isin(any_keys(texts), self._keys).any():
+        if any(passage.block["start"] <= start < passage.block["end"] for start in repeated):
             return "near_duplicate"
         queries = [row for qid in passage.links if qid != document["qid"] for row in self._by_target.get(qid, ())]
         for row in queries:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from wikianchor.schemas.retrieval import QRELS, QUERIES
 
 # Items of a type that distractors are taken from, and those taken for each that is wanted: some have no passage.
 POOL, SPARE = 256, 2
+SENTENCES_AT_ONCE = 20_000
 
 
 def find_near(shard: RetrievalShard, task: RetrievalTask, merged: Merged) -> Near:
@@ -41,14 +43,17 @@ def find_near(shard: RetrievalShard, task: RetrievalTask, merged: Merged) -> Nea
     pages = {(row["wiki"], row["page_id"]) for row in rows}
     of_page, of_any = page_keys(rows), any_keys(rows)
     known: set[int] = set()
-    for document in read_documents(shard.path, ["wiki", "page_id", "text", "sentences"]):
-        head = {"wiki": document["wiki"], "page_id": document["page_id"]}
-        earlier = [{**head, "sentence": text} for text in sentences_of(document)]
-        if not earlier:
-            continue
-        known.update(np.flatnonzero(np.isin(of_any, any_keys(earlier)).any(1)).tolist())
-        if tuple(head.values()) in pages:
+    earlier: list[dict[str, Any]] = []
+    # A comparison costs as much for one sentence as for thousands.
+    for document in chain(read_documents(shard.path, ["wiki", "page_id", "text", "sentences"]), (None,)):
+        if document:
+            head = {"wiki": document["wiki"], "page_id": document["page_id"]}
+            earlier += [{**head, "sentence": text} for text in sentences_of(document)]
+        if len(earlier) >= SENTENCES_AT_ONCE or not document:
+            known.update(np.flatnonzero(np.isin(of_any, any_keys(earlier)).any(1)).tolist())
+            earlier = [row for row in earlier if (row["wiki"], row["page_id"]) in pages]
             known.update(np.flatnonzero(np.isin(of_page, page_keys(earlier)).any(1)).tolist())
+            earlier = []
     return Near(shard.order, sorted(known))
 
 
