@@ -35,9 +35,9 @@ pytest: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist=worksteal $(MODELS:%=--ignore=%); data=$$?; \
 	wait $$models && exit $$data
 
-# The wheel, the demo and the fast tests of the pipelines on every CPython of this machine.
-pythons:
-	$(PYTHON) tools/pythons.py
+# The wheel, the demo and the fast tests of the pipelines on every CPython of this machine, those of pyenv too.
+pythons: $(VENV)/.dev
+	PATH="$$(printf '%s:' $(HOME)/.pyenv/versions/*/bin)$$PATH" $(BIN)/tox run
 
 # Every pipeline on the engines that take longer or are not Python: Prism, Flink, Spark.
 engines: $(VENV)/.dev

@@ -340,7 +340,7 @@ NOT_IN_A_CHECKOUT = re.compile(r"wikianchor/pipelines/sample/|/[A-Z]+\.json$")
 
 @pytest.mark.parametrize("page", [*ABOUT_CODE, *PAGES[2:]], ids=name)
 def test_files_that_are_named_exist(page: Path) -> None:
-    """Paths between backticks, such as `pipelines/engine/`, and programs, such as `python tools/pythons.py`."""
+    """Paths between backticks, such as `pipelines/engine/`, and programs, such as `python tools/han.py`."""
     for path in re.findall(rf"`(?:python )?((?:{'|'.join(TOP)})/[\w./*-]*)", page.read_text("utf-8")):
         assert NOT_IN_A_CHECKOUT.search(path) or any(ROOT.glob(path.rstrip("/"))), f"{name(page)}: {path}"
     for path, function in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page.read_text("utf-8")):

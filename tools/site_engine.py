@@ -16,8 +16,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools.pythons import build_wheel
-
+ROOT = Path(__file__).parent.parent
+# What is no source: hidden directories, and what builds leave in a checkout.
+LEFT_OUT = (".*", "__pycache__", "build", "out", "target", "*.egg-info")
 VERSION = "314.0.7"
 # Of the tar file, as `npm view pyodide@VERSION dist.integrity` prints it.
 INTEGRITY = "sha512-0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
@@ -44,8 +45,16 @@ def main() -> int:
             return 1
         for name in FILES:
             shutil.copy(package / name, engine)
-        shutil.copy(build_wheel(sys.executable, Path(directory, "wheel")), engine / "wikianchor.whl")
+        shutil.copy(build_wheel(Path(directory)), engine / "wikianchor.whl")
     return 0
+
+
+def build_wheel(directory: Path) -> Path:
+    """Return the wheel of this checkout. A copy is built, since what an earlier build has left would be in it."""
+    source = shutil.copytree(ROOT, directory / "source", symlinks=True, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", f"--wheel-dir={directory}", str(source)]
+    subprocess.run(command, check=True)
+    return next(directory.glob("*.whl"))
 
 
 def fetch_pyodide(directory: Path) -> Path:
