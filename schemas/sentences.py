@@ -49,6 +49,8 @@ SCHEMA = schema(
     ],
 )
 
+# What the ledger counts as dropped sentences, except headings; the text of disambiguation pages; cells of tables and
+# captions that contain links.
 FRAGMENTS = schema(
     "sentences.fragments",
     VERSION,
@@ -70,8 +72,6 @@ FRAGMENTS = schema(
         SCHEMA.field("links"),
     ],
 )
-"""The fragments: what the ledger counts as dropped sentences, except headings; the text of disambiguation pages; and
-cells of tables and captions that contain links."""
 
 COUNT = pa.struct(
     [
@@ -80,6 +80,7 @@ COUNT = pa.struct(
     ]
 )
 
+# For each article, the number of its links and sentences by what became of them.
 LEDGER = schema(
     "sentences.ledger",
     VERSION,
@@ -90,4 +91,3 @@ LEDGER = schema(
         field("counts", list_of(COUNT), "Links, sentences and characters of the article, by what became of them."),
     ],
 )
-"""The ledger: for each article, the number of its links and sentences by what became of them."""

@@ -55,10 +55,10 @@ def run_command(name: str, work: Callable[[], str]) -> int:
     Returns:
         0; 2 for an invalid command line; 1 for damaged inputs and for outputs that cannot be written.
     """
-    import transformers
-
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
+    # Commands that need it have imported it.
+    if transformers := sys.modules.get("transformers"):
+        transformers.utils.logging.set_verbosity_error()
+        transformers.utils.logging.disable_progress_bar()
     # It logs each attempt to reach the Hub.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
@@ -74,6 +74,9 @@ def run_command(name: str, work: Callable[[], str]) -> int:
                 sys.stderr.flush()
                 os._exit(status)
             return status
+        except BrokenPipeError:
+            # The reader of stdout has closed it.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except OSError as error:
             # Errors of files that no other code expected are reported in one line too.
             file = f"{error.filename}: " if error.filename else ""

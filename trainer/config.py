@@ -161,8 +161,7 @@ class Config(Checkpoints, Machine, Optimiser, Run):
 
     def record(self) -> dict[str, Any]:
         """Return the objective and the options as values of JSON."""
-        record: dict[str, Any] = json.loads(json.dumps({"objective": self.objective, **dataclasses.asdict(self)}))
-        return record
+        return json.loads(json.dumps({"objective": self.objective, **dataclasses.asdict(self)}))
 
     def to_json(self) -> str:
         """Return the objective and the options as JSON."""

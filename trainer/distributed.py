@@ -98,8 +98,7 @@ def gather(local: Tensor, dim: int = 0) -> Tensor:
     """
     if world() == 1:
         return local
-    gathered: Tensor = _Gather.apply(local, dim)
-    return gathered
+    return _Gather.apply(local, dim)
 
 
 class GradientAverages:

@@ -261,7 +261,9 @@ class _Source:
         opened = open_wiki(dumps, templates=BUILTIN if from_dump else templates, cache=cache, **options)
         self.wiki, self.cache = opened.with_templates(None), cache or cache_directory()
         self._facts = facts_of(opened.dumps, options.get("lua", OFF))
-        self._key = table_key(opened.dumps, opened.site, self._facts) if from_dump else _key_of(opened.templates or "")
+        # A table in the cache has the name of its directory.
+        in_cache = os.path.basename(os.path.dirname(opened.templates or ""))
+        self._key = table_key(opened.dumps, opened.site, self._facts) if from_dump else in_cache
 
     def table(self, begin: Any) -> beam.pvalue.AsSingleton:
         """Return the name of the table in the cache, "" for none; read the Template pages if it is not there."""
@@ -288,11 +290,6 @@ class _Source:
     def _work(self) -> Workspace:
         directory = f"{self.cache}/unfinished-{self._key}"
         return Workspace(directory, directory, "")
-
-
-def _key_of(table: str) -> str:
-    """Return the name of a table in its cache, which is that of its directory; "" for none."""
-    return os.path.basename(os.path.dirname(table))
 
 
 def _save_table(

@@ -322,7 +322,7 @@ def type_lines() -> Iterator[bytes]:
         yield json.dumps(entity, separators=(",", ":")).encode()
 
 
-def write_items(items: Iterable[Item], output: Path, dominant: float = 0, line_bytes: int = 0, others: int = 0) -> None:
+def write_items(items: Iterable[Item], output: Path, dominant: float = 0, line_bytes: int = 0) -> None:
     """Write a stand-in for Wikidata's JSON dump.
 
     Args:
@@ -330,17 +330,13 @@ def write_items(items: Iterable[Item], output: Path, dominant: float = 0, line_b
         output: .json.gz or .json.bz2, in members of 8 MB, or .json.
         dominant: share of the items that one type has.
         line_bytes: size of a line, about; 0 for the shortest.
-        others: items without a page in these wikis for each with one; most of Wikidata is such.
     """
     types = Types(dominant)
 
     def lines() -> Iterator[bytes]:
         yield from type_lines()
         for qid, pages in items:
-            title = pages[0][1]
-            yield item_line(qid, title, [(wiki, name) for wiki, name, _ in pages], types, line_bytes)
-            for number in range(qid * 10 + 50_000_000, qid * 10 + 50_000_000 + others):
-                yield item_line(number, f"{title} {number}", [], types, line_bytes)
+            yield item_line(qid, pages[0][1], [(wiki, name) for wiki, name, _ in pages], types, line_bytes)
 
     def chunks() -> Iterator[bytes]:
         held = bytearray(b"[")

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+# What the ledger counts pages as that --skip_bad_pages has left out: when they were read, and when the definitions of
+# templates were read before.
 CRASHED, CRASHED_TEMPLATE = "crashed", "crashed_template"
-"""What the ledger counts pages as that --skip_bad_pages has left out: when they were read, and when the definitions of
-templates were read before."""
+# The key of the digest of `wikianchor.io.rules` in manifests.
 RULES = "rules"
-"""The key of the digest of `wikianchor.io.rules` in manifests."""
 
 
 def rules_of(manifest: Mapping[str, Any]) -> str | None:
     """Return the digest of the rules that made a dataset; None where its manifest does not say."""
-    digest: str | None = manifest.get("made_with", {}).get(RULES)
-    return digest
+    return manifest.get("made_with", {}).get(RULES)
 
 
 def skipped_pages(manifest: Mapping[str, Any]) -> int:

@@ -123,13 +123,10 @@ def _datasets_in(directory: str, name: str) -> list[str]:
     """Return the directories in a directory that contains datasets of this name alone, unfinished ones included."""
     if file_info(f"{directory}/{MANIFEST}").is_file:
         return []
-    inner = [path for path in matching(f"{glob.escape(directory)}/*", directories=True) if not _is_hidden(path)]
+    inner = matching(f"{glob.escape(directory)}/*", directories=True)
+    inner = [path for path in inner if not path.rpartition("/")[2].startswith((".", "_"))]
     names = {manifest["dataset"] for path in inner if (manifest := read_manifest(path)) is not None}
     return inner if names == {name} else []
-
-
-def _is_hidden(path: str) -> bool:
-    return path.rpartition("/")[2].startswith((".", "_"))
 
 
 def _open(directory: str, name: str, version: str, flag: str) -> Dataset:

@@ -221,11 +221,6 @@ def _is_opponent(text: str, language: str) -> bool:
     return _is_known(text, language) or any(" ".join(words[:size]) in _opponents() for size in range(1, len(words) + 1))
 
 
-def _is_agency(line: str) -> bool:
-    """Return whether a text is the name of an agency, also behind one word as in "Agencja PAP"."""
-    return line.casefold() in _agencies() or line.casefold().partition(" ")[2] in _agencies()
-
-
 def _is_signed(candidate: Candidate) -> bool:
     """Return whether a line is an agency, ends with one in brackets, or is a known place with words in brackets."""
     bracket = candidate.line.replace("（", "(").rpartition("(")[2]
@@ -296,7 +291,8 @@ TESTS: Mapping[str, Callable[[Candidate], bool]] = {
     "only_full_day": lambda text: not text.beside_day,
     "only_weekday": lambda text: text.beside_day in words_of(text.language),
     "known": lambda text: _is_known(text.line, text.language),
-    "agency": lambda text: _is_agency(text.line),
+    # Also behind one word, as in "Agencja PAP".
+    "agency": lambda text: not _agencies().isdisjoint((text.line.casefold(), text.line.casefold().partition(" ")[2])),
     "signed": _is_signed,
     "source": lambda text: _names_source(text.line, text.language),
     "listed": lambda text: (

@@ -25,8 +25,7 @@ def wiki_facts() -> Mapping[str, Mapping[str, Any]]:
 
 def read_facts(name: str) -> Mapping[str, Any]:
     """Return the content of a JSON file in `data/`."""
-    facts: Mapping[str, Any] = package_json("pipelines.mewsc16", name)
-    return facts
+    return package_json("pipelines.mewsc16", name)
 
 
 def rules_for(language: str, rules: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:

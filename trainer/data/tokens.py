@@ -51,8 +51,7 @@ class PackedTokens:
 
     def lengths(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of tokens of each row, (rows,)."""
-        lengths: NDArray[np.int64] = self.starts[rows + 1] - self.starts[rows]
-        return lengths
+        return self.starts[rows + 1] - self.starts[rows]
 
     def gather(self, rows: NDArray[np.int64], length: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """Return token ids and mask of rows, (rows, length) each. No row may be longer: rows are padded, never cut."""

@@ -38,10 +38,7 @@ def pair_cosines(first: Vectors, second: Vectors) -> NDArray[np.float64]:
     Args:
         first, second: (rows, dim).
     """
-    products: NDArray[np.float64] = np.einsum(
-        "ij,ij->i", unit(first).astype(np.float64), unit(second).astype(np.float64)
-    )
-    return products
+    return np.einsum("ij,ij->i", unit(first).astype(np.float64), unit(second).astype(np.float64))
 
 
 def cosine_blocks(queries: Vectors, targets: Vectors, device: torch.device) -> Iterator[torch.Tensor]:
@@ -102,15 +99,6 @@ def clustering_scores(gold: Sequence[int], clusters: Sequence[int]) -> dict[str,
     }
 
 
-def majority_share(gold: Sequence[int]) -> float:
-    """Return the accuracy of one cluster for all rows: the share of the most frequent label.
-
-    >>> majority_share([0, 0, 1])
-    0.6666666666666666
-    """
-    return float(np.bincount(np.asarray(gold)).max() / len(gold))
-
-
 def matching_hits(first: Vectors, second: Vectors) -> NDArray[np.bool_]:
     """Return (2, rows) whether the nearest neighbour of each row is its translation, to the second and to the first.
 
@@ -121,12 +109,6 @@ def matching_hits(first: Vectors, second: Vectors) -> NDArray[np.bool_]:
     """
     similarity = unit(first) @ unit(second).T
     return np.stack([similarity.argmax(axis) for axis in (1, 0)]) == np.arange(len(first))
-
-
-def matching_accuracy(first: Vectors, second: Vectors) -> tuple[float, float]:
-    """Return the accuracies of nearest-neighbour search by cosine, as `matching_hits` finds them."""
-    to_second, to_first = matching_hits(first, second).mean(axis=1)
-    return float(to_second), float(to_first)
 
 
 def alignment(first: Vectors, second: Vectors) -> float:

@@ -62,8 +62,7 @@ class Whitened(SentenceVectors):
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return whitened vectors (rows, dim) float32 in the order of the texts."""
-        whitened: NDArray[np.float32] = ((super().__call__(texts) - self._mean) @ self._map).astype(np.float32)
-        return whitened
+        return ((super().__call__(texts) - self._mean) @ self._map).astype(np.float32)
 
 
 def sentences(parts: Sequence[Any]) -> list[str]:

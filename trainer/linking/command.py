@@ -11,18 +11,15 @@ A mention of a dataset `linking` is a link that the counts of names have seen: i
 
 from __future__ import annotations
 
-import os
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.errors import InputError
 from wikianchor.io.markdown import markdown_table
-from wikianchor.io.output import clean_output, fail
-from wikianchor.trainer.command import TRAIN, need
+from wikianchor.trainer.command import TRAIN, need, run_command
 from wikianchor.trainer.linking.knowledge import (
     Linking,
     Name,
@@ -46,15 +43,7 @@ Candidates = tuple[tuple[int, float], ...]
 
 def main(argv: Sequence[str]) -> int:
     """Return the exit status."""
-    with clean_output():
-        try:
-            print(run(parse(argv)))
-        except (UsageError, InputError) as error:
-            return fail("link", error)
-        except BrokenPipeError:
-            # The reader of stdout has closed it.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+    return run_command("link", lambda: run(parse(argv)))
 
 
 def run(options: LinkOptions) -> str:

@@ -9,7 +9,6 @@ item, the name as it stands there, its offsets in code points, link probability,
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from wikianchor.io.cache import cache_directory
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import program, read_options
-from wikianchor.io.output import clean_output, fail, printable_json
+from wikianchor.io.output import printable_json
+from wikianchor.trainer.command import run_command
 from wikianchor.trainer.mboe.config import Detection
 
 if TYPE_CHECKING:
@@ -83,13 +83,10 @@ def run(options: DetectOptions, lines: Iterable[bytes]) -> Iterator[str]:
 
 def main(argv: Sequence[str]) -> int:
     """Return the exit status: 1 for inputs that are broken."""
-    with clean_output():
-        try:
-            for line in run(parse(argv), sys.stdin.buffer):
-                print(printable_json(line))
-        except (UsageError, InputError) as error:
-            return fail("trainer", error)
-        except BrokenPipeError:
-            # The reader of stdout has closed it.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+
+    def work() -> str:
+        for line in run(parse(argv), sys.stdin.buffer):
+            print(printable_json(line))
+        return ""
+
+    return run_command("trainer", work)

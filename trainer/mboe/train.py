@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.loop.log import Log
@@ -104,14 +104,6 @@ def encode_documents(
     )
 
 
-def train_step(model: Mboe, optimizers: Optimizers, batch: DocumentBatch, step: int) -> Tensor:
-    """Update the weights by one batch and return its loss, detached; steps count from 1."""
-    loss = loss_of(model(batch)[0], batch.labels)
-    loss.backward()
-    optimizers.step(step)
-    return loss.detach()
-
-
 def train(
     model: Mboe, config: MboeConfig, training: EncodedDocuments, dev: EncodedDocuments, *, seed: int, log: Log
 ) -> int:
@@ -135,16 +127,19 @@ def train(
         starts = range(0, len(order), config.step_size)
         for start in starts:
             step += 1
-            batch = training.batch(order[start : start + config.step_size])
-            total += train_step(model, optimizers, batch.to(device), step)
-        loss = float(total) / len(starts)
-        if not np.isfinite(loss):
+            batch = training.batch(order[start : start + config.step_size]).to(device)
+            loss = loss_of(model(batch)[0], batch.labels)
+            loss.backward()
+            optimizers.step(step)
+            total += loss.detach()
+        mean_loss = float(total) / len(starts)
+        if not np.isfinite(mean_loss):
             raise InputError(
                 f"the loss of epoch {epoch} is not a number: lower --learning_rate, or look at the documents"
             )
         score = score_of(dev, predict(model, config, dev)[0], config)
-        log.values("epoch", epoch, {"seed": seed, "loss": loss, "dev": score})
-        log.say(f"seed {seed} | epoch {epoch} | loss {loss:.4f} | dev {score:.4f}")
+        log.values("epoch", epoch, {"seed": seed, "loss": mean_loss, "dev": score})
+        log.say(f"seed {seed} | epoch {epoch} | loss {mean_loss:.4f} | dev {score:.4f}")
         if score > best:
             best, best_epoch, best_weights = score, epoch, _copy(model)
         if epoch - best_epoch >= config.patience:
@@ -180,8 +175,7 @@ def predict(
 def labels_of(probabilities: NDArray[np.float32], config: MboeConfig, multi_label: bool) -> NDArray[np.bool_]:
     """Return the predicted labels, (documents, labels): the most probable, or all at or above the threshold."""
     if multi_label:
-        chosen: NDArray[np.bool_] = probabilities >= config.threshold
-        return chosen
+        return probabilities >= config.threshold
     return np.eye(probabilities.shape[1], dtype=bool)[probabilities.argmax(1)]
 
 

@@ -237,5 +237,4 @@ def _layer(layer: Any, x: Tensor, packing: Packing, first: Tensor | None) -> Ten
     if first is not None:
         mixed, x = mixed.index_select(0, first), x.index_select(0, first)
     middle = layer.attention.output(mixed, x)
-    output: Tensor = layer.output(layer.intermediate(middle), middle)
-    return output
+    return layer.output(layer.intermediate(middle), middle)

@@ -190,8 +190,7 @@ def read_weights(path: str, folder: str) -> dict[str, Tensor]:
     pickled = model_file(path, folder, "pytorch_model.bin") if tensors is None else None
     if tensors is None and pickled is None:
         raise InputError(f"{path}/{folder}: has no model.safetensors and no pytorch_model.bin")
-    weights: dict[str, Tensor] = load_file(tensors) if tensors else torch.load(str(pickled), weights_only=True)
-    return weights
+    return load_file(tensors) if tensors else torch.load(str(pickled), weights_only=True)
 
 
 def _json(path: str, name: str) -> Any:
@@ -239,5 +238,4 @@ class Head(nn.Module):
 
     def forward(self, pooled: Tensor) -> Tensor:
         """Map pooled vectors (batch, width) to (batch, dim)."""
-        mapped: Tensor = self.activation(self.linear(pooled))
-        return mapped
+        return self.activation(self.linear(pooled))

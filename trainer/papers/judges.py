@@ -40,8 +40,7 @@ def correlation_shares(first: NDArray[np.float64], second: NDArray[np.float64]) 
     """
     a, b = ((ranks - ranks.mean()) / ranks.std() for ranks in (rankdata(first), rankdata(second)))
     rho = float((a * b).mean())
-    shares: Values = a * b + rho - rho / 2 * (a**2 + b**2)
-    return shares
+    return a * b + rho - rho / 2 * (a**2 + b**2)
 
 
 def masked(rows: pa.Table) -> list[str]:

@@ -153,13 +153,7 @@ class Comparison:
                 raise UsageError(f"--{name} is missing")
 
 
-def read_comparisons() -> dict[str, Comparison]:
-    """Return the comparisons of `arms.toml` by name."""
-    comparisons = read_toml(Path(__file__).with_name("arms.toml"))
-    return {
-        name: Comparison(**{**about, "arms": [Arm(**arm) for arm in about["arms"]]})
-        for name, about in comparisons.items()
-    }
-
-
-COMPARISONS = read_comparisons()
+COMPARISONS = {
+    name: Comparison(**{**about, "arms": [Arm(**arm) for arm in about["arms"]]})
+    for name, about in read_toml(Path(__file__).with_name("arms.toml")).items()
+}

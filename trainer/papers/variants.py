@@ -43,8 +43,7 @@ def read_types(pairs: PairDataset) -> pa.Table:
 def is_held_out(rows: pa.Table) -> NDArray[np.bool_]:
     """Return (rows,) whether the entity of a row is kept for the judges, by a hash of its item alone."""
     mixed = rows["entity_qid"].to_numpy().astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    held_out: NDArray[np.bool_] = (mixed >> np.uint64(33)) % np.uint64(HELD_OUT) == 0
-    return held_out
+    return (mixed >> np.uint64(33)) % np.uint64(HELD_OUT) == 0
 
 
 def shuffled(rows: pa.Table, pairs: PairDataset, encoder: Encoder) -> pa.Table:
@@ -118,11 +117,10 @@ VARIANTS: Mapping[str, Callable[[pa.Table, PairDataset, Encoder], pa.Table]] = {
 
 
 def write_variant(pairs: PairDataset, rows: pa.Table, directory: str) -> str:
-    """Write rows as a dataset of pairs with the entities of another, unless it is there; return its directory."""
-    if not os.path.exists(directory):
-        unfinished = f"{directory}.new"
-        tables = {"pairs": rows, "entities": read_types(pairs)}
-        shards = {name: [write_shard(table, unfinished, f"data/{name}/0.parquet")] for name, table in tables.items()}
-        write_manifest(unfinished, shards, {"inputs": [], "variant_of": pairs.fingerprint})
-        os.replace(unfinished, directory)
+    """Write rows as a dataset of pairs with the entities of another; return its directory."""
+    unfinished = f"{directory}.new"
+    tables = {"pairs": rows, "entities": read_types(pairs)}
+    shards = {name: [write_shard(table, unfinished, f"data/{name}/0.parquet")] for name, table in tables.items()}
+    write_manifest(unfinished, shards, {"inputs": [], "variant_of": pairs.fingerprint})
+    os.replace(unfinished, directory)
     return directory

@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 from wikianchor.io.cache import cache_directory
 
 PACKAGE = "wikianchor"
+# The directory of the package.
 ROOT = Path(__file__).parents[1]
-"""The directory of the package."""
-
+# Modules, and packages with all below them, that decide no row, and why. So does every module `options`: it declares
+# options, whose values the manifest records.
 INFRASTRUCTURE = {
     "pipelines.cli": "reads the command line, and calls a stage with its options, which manifests record",
     "pipelines.commands": "plans, reports and checks datasets",
@@ -40,12 +41,8 @@ INFRASTRUCTURE = {
     "pipelines.wikimedia.wiki_lists": "reads names of wikis on the command line",
     "io": "reads the command line, opens files, prints, names errors",
 }
-"""Modules, and packages with all below them, that decide no row, and why. So does every module `options`: it declares
-options, whose values the manifest records."""
-
+# Modules in packages of `INFRASTRUCTURE` that rows pass through.
 ROWS = {"pipelines.engine.shuffle", "pipelines.engine.sorted_runs", "pipelines.engine.transforms", "io.package_data"}
-"""Modules in packages of `INFRASTRUCTURE` that rows pass through."""
-
 _FOLDERS = {"corpus": "japanese.corpus", "negatives": "japanese.negatives"}
 # What differs between versions of Python, or follows from the rest.
 _NO_FIELDS = frozenset({"ctx", "kind", "type_comment", "type_ignores"})

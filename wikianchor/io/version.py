@@ -7,8 +7,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+# The directory of the checkout; of other packages where wikianchor is installed.
 CHECKOUT = Path(__file__).parents[2]
-"""The directory of the checkout; of other packages where wikianchor is installed."""
 
 
 @cache

@@ -108,7 +108,9 @@ def judge(text: str, spans: Spans, fills: Fills, near: float, are_noun_spans: No
         "sentinel": lambda: any(map(_LEFT_OVER.search, words)),
         "unfilled": lambda: not all(words),
         "equal": lambda: candidate == text,
-        "too_long": lambda: any(_is_too_long(word, original) for word, original in pairs),
+        "too_long": lambda: any(
+            len(word) > max(LONGER_TIMES * len(original), len(original) + LONGER_BY) for word, original in pairs
+        ),
         "wrong_script": lambda: not all(map(is_noun_like, words)),
         "unbalanced": lambda: _alone(candidate) != _alone(text),
         "repeats": lambda: _repeats(words, originals, candidate, text),
@@ -116,10 +118,6 @@ def judge(text: str, spans: Spans, fills: Fills, near: float, are_noun_spans: No
         "no_noun_span": lambda: not are_noun_spans(candidate, new),
     }
     return next((reason for reason, fails in tests.items() if fails()), ""), candidate
-
-
-def _is_too_long(word: str, original: str) -> bool:
-    return len(word) > max(LONGER_TIMES * len(original), len(original) + LONGER_BY)
 
 
 def is_noun_like(word: str) -> bool:

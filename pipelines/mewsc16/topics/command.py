@@ -98,26 +98,23 @@ def tables_of(paths: Iterable[str]) -> dict[tuple[str, str], str]:
 def derive(tables: Mapping[tuple[str, str], str], topics: TopicMap) -> Iterator[TopicCategory]:
     """Yield the category of each topic in each wiki whose tables are given."""
     languages = frozenset(LANGUAGES) - {ENGLISH}
-    pages = english_pages(tables[ENGLISH, "page"], topics[ENGLISH])
-    if missing := set(topics[ENGLISH].values()) - set(pages.values()):
+    # The topics of the English categories by the id of their page.
+    names = topics[ENGLISH]
+    pages = {page: names[name] for page, name in category_titles(tables[ENGLISH, "page"], "page") if name in names}
+    if missing := set(names.values()) - set(pages.values()):
         logging.getLogger("wikianchor").info(
             "%s: no page of the category %s", tables[ENGLISH, "page"], ", ".join(sorted(missing))
         )
-    for name, topic in topics[ENGLISH].items():
+    for name, topic in names.items():
         if topic in pages.values():
             yield TopicCategory(topic, ENGLISH, name, TITLE, "")
     if path := tables.get((ENGLISH, "langlinks")):
         yield from by_links(path, pages, languages)
     if path := tables.get((ENGLISH, "page_props")):
-        items = topic_items(path, pages)
+        items = {item: pages[page] for page, item in page_props_items(chunks(path), path) if page in pages}
         for language in sorted(languages):
             if props := tables.get((language, "page_props")):
                 yield from by_items(language, tables[language, "page"], props, items)
-
-
-def english_pages(path: str, names: Mapping[str, str]) -> dict[int, str]:
-    """Return page id -> topic of the English topic categories."""
-    return {page: names[name] for page, name in category_titles(path, "page") if name in names}
 
 
 def by_links(path: str, topics: Mapping[int, str], languages: frozenset[str]) -> Iterator[TopicCategory]:
@@ -126,11 +123,6 @@ def by_links(path: str, topics: Mapping[int, str], languages: frozenset[str]) ->
         code, name = title_of(language), title_of(title)
         if isinstance(page, int) and page in topics and code in languages and ":" in name:
             yield TopicCategory(topics[page], code, name.partition(":")[2].strip(), LANGLINKS, "")
-
-
-def topic_items(path: str, topics: Mapping[int, str]) -> dict[int, str]:
-    """Return item -> topic of the English topic categories."""
-    return {item: topics[page] for page, item in page_props_items(chunks(path), path) if page in topics}
 
 
 def by_items(language: str, pages: str, page_props: str, items: Mapping[int, str]) -> Iterator[TopicCategory]:

@@ -23,7 +23,7 @@ from wikianchor.io.errors import InputError
 from wikianchor.io.storage import reading
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import asked, check_language, tag
-from wikianchor.trainer.evaluate.metrics import clustering_scores, majority_share
+from wikianchor.trainer.evaluate.metrics import clustering_scores
 from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.task import (
     EvaluationTask,
@@ -95,7 +95,9 @@ def score_one(part: Labelled, vectors: NDArray[np.float32], seeds: int) -> dict[
         values = [run[name] for run in runs]
         scores[name], scores[f"{name}_std"] = float(np.mean(values)), float(np.std(values, ddof=min(1, seeds - 1)))
     scores["accuracy_by_seed"] = [run["accuracy"] for run in runs]
-    return {**scores, "majority_share": majority_share(part.labels), "labels": clusters, "rows": len(part)}
+    # The accuracy of a single cluster.
+    majority = float(np.bincount(part.labels).max() / len(part))
+    return {**scores, "majority_share": majority, "labels": clusters, "rows": len(part)}
 
 
 def score(

@@ -60,16 +60,17 @@ def score(parts: Sequence[ScoredPairs], vectors: SentenceVectors, options: Evalu
         tags = [tag(language) for language in languages]
         splits.setdefault(split, []).append(mteb_row(name, tags, scores["uniformity"], **scores, **counts))
     cells = [
-        TableCell(f"Alignment and uniformity, {SETTINGS[split]}", measure, value, per_cent=False, average=False)
-        for split in splits
-        for measure, value in means(splits[split]).items()
+        TableCell(
+            f"Alignment and uniformity, {SETTINGS[split]}",
+            measure,
+            float(np.mean([row[measure] for row in rows])),
+            per_cent=False,
+            average=False,
+        )
+        for split, rows in splits.items()
+        for measure in ("alignment", "uniformity")
     ]
     return TaskScores(splits, cells, PROTOCOL)
-
-
-def means(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Return the means over sets of alignment and uniformity."""
-    return {name: float(np.mean([row[name] for row in rows])) for name in ("alignment", "uniformity")}
 
 
 TASKS = [

@@ -213,13 +213,10 @@ def file_task(path: str) -> EvaluationTask:
     return EvaluationTask(f"STS.{name}", (), load, score, layout=path, home="the file's maker")
 
 
-def read_sets() -> dict[str, PairSet]:
-    """Return the sets of `sts.toml` by name."""
-    sets = read_toml(Path(__file__).with_name("sts.toml"))
-    return {name: PairSet(name, **{**keys, "groups": tuple(keys["groups"])}) for name, keys in sets.items()}
-
-
-SETS = read_sets()
+SETS = {
+    name: PairSet(name, **{**keys, "groups": tuple(keys["groups"])})
+    for name, keys in read_toml(Path(__file__).with_name("sts.toml")).items()
+}
 TASKS = [
     EvaluationTask(
         kind.name, kind.groups, kind.load, kind.score, layout=kind.layout, home=kind.home, splits=("test", "dev")

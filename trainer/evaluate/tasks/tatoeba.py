@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import EASE, check_language, short, tag
-from wikianchor.trainer.evaluate.metrics import matching_accuracy
+from wikianchor.trainer.evaluate.metrics import matching_hits
 from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.task import (
     EvaluationTask,
@@ -70,7 +70,8 @@ def score(parts: Sequence[ParallelSentences], vectors: SentenceVectors, options:
     """Return the accuracy of each language, in a table of the languages of EASE's training and one of the others."""
     rows, cells = [], []
     for part in progress(parts):
-        to_english, from_english = matching_accuracy(vectors(part.foreign), vectors(part.english))
+        hits = matching_hits(vectors(part.foreign), vectors(part.english))
+        to_english, from_english = hits.mean(axis=1).tolist()
         accuracy = (to_english + from_english) / 2
         scores = {"accuracy": accuracy, "accuracy_to_english": to_english, "accuracy_from_english": from_english}
         languages = [tag(part.name), tag("en")]
