@@ -7,16 +7,14 @@ ranges of a dump, but a range without rows has no shard. So shards are read toge
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from wikianchor.io.errors import InputError
-from wikianchor.io.storage import filesystem, reading
+from wikianchor.pipelines.arrays.spill import Rows
 from wikianchor.pipelines.dataset.reader import read_batches
+from wikianchor.pipelines.titles.row_groups import row_groups
 from wikianchor.schemas.choices import FRAGMENT_REGIONS
 
 _COLUMNS = ["page_id", "region", "text", "links.list.element.start", "links.list.element.end"]
@@ -37,7 +35,7 @@ def shards_of_pages(sentences: Sequence[str], fragments: Sequence[str]) -> list[
         return [(path,) for path in sentences]
     groups: list[tuple[str, ...]] = []
     end = -1
-    for first, last, path in sorted((*_bounds(_page_ids(path)), path) for path in (*sentences, *fragments)):
+    for first, last, path in sorted((*_bounds(row_groups([path])), path) for path in (*sentences, *fragments)):
         if first > end:
             groups.append(())
         groups[-1] += (path,)
@@ -47,20 +45,9 @@ def shards_of_pages(sentences: Sequence[str], fragments: Sequence[str]) -> list[
     return sorted((tuple(sorted(group, key=order.__getitem__)) for group in groups), key=lambda group: order[group[0]])
 
 
-def _page_ids(path: str) -> list[tuple[int, int]]:
-    """Return the smallest and the greatest page id of each row group of a shard."""
-    files, inner = filesystem(path)
-    try:
-        with reading(path), pq.ParquetFile(files.open_input_file(inner)) as file:
-            column = file.schema_arrow.get_field_index("page_id")
-            groups = [file.metadata.row_group(number).column(column) for number in range(file.num_row_groups)]
-            return [(group.statistics.min, group.statistics.max) for group in groups]
-    except (pa.ArrowInvalid, AttributeError) as error:
-        raise InputError(f"{path}: cannot be read: build its dataset again") from error
-
-
-def _bounds(groups: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    return min(first for first, _ in groups), max(last for _, last in groups)
+def _bounds(groups: Rows) -> tuple[int, int]:
+    """Return the smallest and the greatest page id of row groups."""
+    return int(groups["first"].min()), int(groups["last"].max())
 
 
 def rows_by_page(
@@ -100,14 +87,14 @@ def _row_groups(shard: str, regions: Collection[str], first_link: int, linked: b
     """Yield the row groups of a shard, each with its greatest page id. If page ids do not ascend from one row group to
     the next, the shard is one row group."""
     batches = read_batches(shard, _COLUMNS)
-    bounds = _page_ids(shard)
-    if all(before[1] <= after[0] for before, after in pairwise(bounds)):
-        for (_, last), batch in zip(bounds, batches, strict=True):
+    groups = row_groups([shard])
+    if (groups["last"][:-1] <= groups["first"][1:]).all():
+        for last, batch in zip(groups["last"].tolist(), batches, strict=True):
             yield last, _numbered(batch, regions, first_link, linked)
             first_link += len(batch.column("links").flatten())
         return
     whole = pa.Table.from_batches(list(batches)).combine_chunks().to_batches()[0]
-    yield _bounds(bounds)[1], _numbered(whole, regions, first_link, linked)
+    yield _bounds(groups)[1], _numbered(whole, regions, first_link, linked)
 
 
 def _numbered(batch: pa.RecordBatch, regions: Collection[str], first_link: int, linked: bool) -> pa.Table:

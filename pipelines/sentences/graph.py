@@ -24,7 +24,7 @@ from wikianchor.io.storage import file_size, free_bytes, is_local
 from wikianchor.pipelines.dataset.changes import CRASHED, CRASHED_TEMPLATE, difference
 from wikianchor.pipelines.dataset.inputs import file_records
 from wikianchor.pipelines.dataset.manifest import read_manifest
-from wikianchor.pipelines.dataset.reader import open_datasets
+from wikianchor.pipelines.dataset.reader import open_one
 from wikianchor.pipelines.dataset.reasons import listed, most
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
@@ -159,10 +159,7 @@ def check_previous(config: SentencesOptions, options: Mapping[str, Any]) -> None
     assert config.previous is not None
     if os.path.abspath(config.previous) == os.path.abspath(config.output):
         raise UsageError(f"--previous={config.previous} is the output itself: name another --output")
-    previous = open_datasets(config.previous, "sentences", schema.VERSION, "previous")
-    if len(previous) != 1:
-        raise UsageError(f"--previous={config.previous} names {len(previous)} datasets: name one")
-    manifest = previous[0].manifest
+    manifest = open_one(config.previous, "sentences", schema.VERSION, "previous").manifest
     # Excluded pages are not copied, and pages that were excluded are read: their list may be another one.
     names = [name for name in options if manifest["options"].get(name) != options[name] and name != "exclude_pages"]
     if names:

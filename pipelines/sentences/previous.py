@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import filesystem, reading
-from wikianchor.pipelines.dataset.reader import Dataset
+from wikianchor.pipelines.dataset.reader import Dataset, opened_shard
+from wikianchor.pipelines.titles.row_groups import row_groups
 from wikianchor.schemas import documents, sentences
 from wikianchor.schemas import titles as titles_schema
 
@@ -84,28 +85,16 @@ def row_groups_by_table(dataset: Dataset) -> dict[str, list[Group]]:
     """
     tables: dict[str, list[Group]] = {}
     for config, schema in TABLES.items():
-        groups: list[Group] = []
-        for path in dataset.shards(config):
-            files, inner = filesystem(path)
-            try:
-                with reading(path), pq.ParquetFile(files.open_input_file(inner)) as file:
-                    column = file.schema_arrow.get_field_index("page_id")
-                    if not file.schema_arrow.equals(schema):
-                        raise InputError(f"{path}: is not of this schema")
-                    for number in range(file.num_row_groups):
-                        pages = _column(file.metadata.row_group(number), "page_id", column).statistics
-                        if pages is not None and (not groups or pages.min > groups[-1].last):
-                            groups.append(Group(path, number, pages.min, pages.max))
-            except pa.ArrowInvalid as error:
-                raise InputError(f"{path}: cannot be read: build its dataset again") from error
-        tables[config] = groups
+        shards = dataset.shards(config)
+        for path in shards:
+            with opened_shard(path) as file:
+                if not file.schema_arrow.equals(schema):
+                    raise InputError(f"{path}: is not of this schema")
+        tables[config] = []
+        for shard, number, first, last in row_groups(shards).tolist():
+            if not tables[config] or first > tables[config][-1].last:
+                tables[config].append(Group(shards[shard], number, first, last))
     return tables
-
-
-def _column(group: Any, name: str, guess: int) -> Any:
-    """Return the metadata of a column of a row group; `guess` is the index to try first."""
-    columns = (group.column(index) for index in (guess, *range(group.num_columns)))
-    return next(column for column in columns if column.path_in_schema == name)
 
 
 class _TableReader:

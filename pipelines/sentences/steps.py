@@ -11,7 +11,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ from wikianchor.pipelines.sentences.columns import TableBuffer
 from wikianchor.pipelines.sentences.compiled_reader import make_page_reader
 from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
 from wikianchor.pipelines.sentences.previous import (
+    TABLES,
     Group,
     PreviousPage,
     PreviousPages,
@@ -43,15 +44,12 @@ from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.unpacked import read_copy
 from wikianchor.pipelines.wikimedia.wikitext.definitions import template_title
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import DATED
-from wikianchor.schemas import documents, sentences
-from wikianchor.schemas import titles as titles_schema
+from wikianchor.schemas import sentences
 
 ROW_GROUP = 10_000
 # Rows of `titles` and of the ledger hold lists: their row groups are limited by the values in these lists too, so that
 # memory stays the same for pages with many links. Those of `documents` are limited by the characters of their texts.
-TITLE_LINKS = 50_000
-LEDGER_COUNTS = 20_000
-DOCUMENT_CHARACTERS = 4_000_000
+LIST_VALUES = {"titles": 50_000, "ledger": 20_000, "documents": 4_000_000}
 # Reading a range stops after this many broken pages.
 MAX_PROBLEMS = 100
 # Bytes kept of the end of a range: longer than </mediawiki> and the white space around it.
@@ -162,19 +160,15 @@ def read_dump(
     tail = bytearray()
     tables = pages.new_tables()
     source = _UnchangedPages(pages, previous, reader.site, changed) if previous is not None else pages
-    with (
-        PartWriter(reader.work.parts, "sentences", task.order, sentences.SCHEMA) as sentence_file,
-        PartWriter(reader.work.parts, "fragments", task.order, sentences.FRAGMENTS) as fragment_file,
-        PartWriter(reader.work.parts, "titles", task.order, titles_schema.SCHEMA) as title_file,
-        PartWriter(reader.work.parts, "ledger", task.order, sentences.LEDGER) as ledger_file,
-        PartWriter(reader.work.parts, "documents", task.order, documents.SCHEMA) as document_file,
-    ):
-        sentence_buffer = TableBuffer(tables.sentences, sentence_file, ROW_GROUP)
-        fragment_buffer = TableBuffer(tables.fragments, fragment_file, ROW_GROUP)
-        title_buffer = TableBuffer(tables.titles, title_file, ROW_GROUP, TITLE_LINKS)
-        ledger_buffer = TableBuffer(tables.ledger, ledger_file, ROW_GROUP, LEDGER_COUNTS)
-        document_buffer = TableBuffer(tables.documents, document_file, ROW_GROUP, DOCUMENT_CHARACTERS)
-        buffers = (sentence_buffer, fragment_buffer, title_buffer, ledger_buffer, document_buffer)
+    with ExitStack() as stack:
+        files = {
+            name: stack.enter_context(PartWriter(reader.work.parts, name, task.order, schema))
+            for name, schema in TABLES.items()
+        }
+        buffers = {
+            name: TableBuffer(getattr(tables, name), file, ROW_GROUP, LIST_VALUES.get(name, 0))
+            for name, file in files.items()
+        }
         progress_file = ProgressFile(reader.work.scratch, f"{task.order}")
         chunks = read_copy(copy_of_range(reader.work, task.order), task.part)
         for page in sound_pages(
@@ -189,38 +183,32 @@ def read_dump(
         ):
             page_ids.append(page.page_id)
             if (unchanged := source.unchanged) is not None:
-                page_counts = _copy_page(unchanged, *buffers)
+                page_counts = _copy_page(unchanged, buffers)
             else:
                 page_counts = pages.read_page(page)
             add_counts(counts, page_counts)
-            for buffer in buffers:
+            for buffer in buffers.values():
                 buffer.write_if_full()
-        for buffer in buffers:
+        for buffer in buffers.values():
             buffer.write()
     forget_rare(counts, IN_RANGE)
-    files = (sentence_file, fragment_file, title_file, ledger_file, document_file)
-    parts = [file.part for file in files if file.part is not None]
+    parts = [file.part for file in files.values() if file.part is not None]
     return Reading(task.order, parts, dict(counts), problems, *_bounds(page_ids), task.part.path, bytes(tail))
 
 
-def _copy_page(
-    page: PreviousPage,
-    sentence_buffer: TableBuffer,
-    fragment_buffer: TableBuffer,
-    title_buffer: TableBuffer,
-    ledger_buffer: TableBuffer,
-    document_buffer: TableBuffer,
-) -> Mapping[str, int]:
-    """Copy the rows of an unchanged page, and return its counts."""
-    title_buffer.copy(page.title, page.links)
-    if page.sentences is not None:
-        sentence_buffer.copy(page.sentences)
-    if page.fragments is not None:
-        fragment_buffer.copy(page.fragments)
-    if page.ledger is not None:
-        ledger_buffer.copy(page.ledger, len(page.counts))
-    if page.document is not None:
-        document_buffer.copy(page.document, page.characters)
+def _copy_page(page: PreviousPage, buffers: Mapping[str, TableBuffer]) -> Mapping[str, int]:
+    """Copy the rows of an unchanged page to the buffers of their tables, and return its counts."""
+    # The rows of each table, and the number of values in their lists.
+    tables = {
+        "sentences": (page.sentences, 0),
+        "fragments": (page.fragments, 0),
+        "titles": (page.title, page.links),
+        "ledger": (page.ledger, len(page.counts)),
+        "documents": (page.document, page.characters),
+    }
+    for name, (rows, list_values) in tables.items():
+        if rows is not None:
+            buffers[name].copy(rows, list_values)
     return page.counts or {"pages:redirects": 1}
 
 

@@ -194,7 +194,7 @@ def _open(directory: Path) -> list[dict[str, Any]]:
 def test_row_groups_end_where_the_texts_are_long(
     tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steps, "DOCUMENT_CHARACTERS", 3000)
+    monkeypatch.setitem(steps.LIST_VALUES, "documents", 3000)
     for name, more in (("one", ()), ("two", (f"--previous={tmp_path}/one",))):
         run = ("sentences", f"--dumps={DUMPS[1]}", f"--output={tmp_path}/{name}", "--documents", *more)
         assert wikianchor(*run).status == 0

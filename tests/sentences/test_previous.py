@@ -82,9 +82,7 @@ def let_be_small(patch: pytest.MonkeyPatch) -> None:
     """Let ranges and row groups be small enough for many of each."""
     patch.setattr("wikianchor.pipelines.wikimedia.dumps.SMALLEST_RANGE", 20_000)
     patch.setattr(dump, "ROW_GROUP", 40)
-    patch.setattr(dump, "TITLE_LINKS", 90)
-    patch.setattr(dump, "LEDGER_COUNTS", 50)
-    patch.setattr(dump, "DOCUMENT_CHARACTERS", 3000)
+    patch.setattr(dump, "LIST_VALUES", {"titles": 90, "ledger": 50, "documents": 3000})
 
 
 CHANGES: dict[str, list[bytes]] = {
