@@ -18,8 +18,8 @@ import struct
 import tempfile
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -233,12 +233,10 @@ def look_up(
 
 
 def _local(path: str) -> str:
-    """Return the path of a local file with the tables at `path`."""
-    return path if is_local(path) else _local_copy(path)
-
-
-def _local_copy(path: str) -> str:
-    """Copy a file from remote storage, once for all processes of a machine; return the local path."""
+    """Return the path of a local file with the tables at `path`: a remote one is copied, once for all processes of a
+    machine."""
+    if is_local(path):
+        return path
     directory = private_directory()
     local = f"{directory}/{path.rpartition('/')[2]}"
     if not os.path.exists(local):
@@ -246,13 +244,8 @@ def _local_copy(path: str) -> str:
         partial = f"{local}.{uuid.uuid4().hex}"
         fs.copy_files(inner, partial, source_filesystem=files)
         os.replace(partial, local)
-        atexit.register(_remove, local)
+        atexit.register(Path(local).unlink, missing_ok=True)
     return local
-
-
-def _remove(path: str) -> None:
-    with suppress(OSError):
-        os.unlink(path)
 
 
 def read_table(path: str, name: str) -> npt.NDArray[Any]:

@@ -259,8 +259,7 @@ def _has_letters(text: npt.NDArray[np.uint32], starts: Ints, links: Ints) -> npt
         (unicodedata.category(chr(code))[0] == "L" for code in points.tolist()), np.bool_, len(points)
     )
     before = np.append(0, np.cumsum(letters[point]))
-    has_letters: npt.NDArray[np.bool_] = before[offsets[1:]] > before[offsets[:-1]]
-    return has_letters
+    return before[offsets[1:]] > before[offsets[:-1]]
 
 
 def _count(keys: Hashes, surfaces: Hashes, items: Ints, pages: Ints) -> pa.Table:

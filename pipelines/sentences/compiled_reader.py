@@ -117,13 +117,11 @@ class _CoreColumns(Columns):
         self._core, self._table, self._site = core, table, site
 
     def __len__(self) -> int:
-        rows: int = self._core.size(self._table)[0]
-        return rows
+        return self._core.size(self._table)[0]
 
     @property
     def list_values(self) -> int:
-        values: int = self._core.size(self._table)[1]
-        return values
+        return self._core.size(self._table)[1]
 
     def take(self) -> pa.RecordBatch:
         rows = len(self)

@@ -223,8 +223,7 @@ def _flag_codes(flags: pa.ListArray) -> Codes:
 
 
 def _valid(column: pa.Array) -> npt.NDArray[np.bool_]:
-    valid: npt.NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
-    return valid
+    return column.is_valid().to_numpy(zero_copy_only=False)
 
 
 def _look_up(links: Rows, wanted: npt.NDArray[Any]) -> Ints:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from wikianchor.io.output import TITLE, columns, fitted, say, width
@@ -36,17 +36,10 @@ def print_report(datasets: Sequence[Dataset], seed: int = 42, coverage: bool = T
     """
     blocks = [blocks_of(dataset) for dataset in datasets]
     for product in products_of(datasets, seed, coverage):
-        say()
-        say(f"{product.title}  {product.directory}".rstrip(), TITLE)
-        for line in _product(product, columns() - 2):
-            say(f"  {line}".rstrip())
+        _print_under(f"{product.title}  {product.directory}", _product(product, columns() - 2))
     for dataset, blocks_of_dataset in zip(datasets, blocks, strict=True):
-        say()
-        say(f"{title_of(dataset)}  {dataset.directory}", TITLE)
-        for line in _lines(blocks_of_dataset):
-            say(f"  {line}")
-        for line in _ROWS.get(dataset.name, lambda dataset: iter(()))(dataset):
-            say(f"  {line}")
+        rows = _ROWS[dataset.name](dataset) if dataset.name in _ROWS else ()
+        _print_under(f"{title_of(dataset)}  {dataset.directory}", chain(_lines(blocks_of_dataset), rows))
 
 
 def print_summary(datasets: Sequence[Dataset], seed: int = 42) -> None:
@@ -57,18 +50,20 @@ def print_summary(datasets: Sequence[Dataset], seed: int = 42) -> None:
     """
     products = products_of(datasets, seed, coverage=False)
     for product in products:
-        say()
-        say(f"{product.title}  {product.directory}".rstrip(), TITLE)
-        for line in _short_product(product, columns() - 2):
-            say(f"  {line}".rstrip())
+        _print_under(f"{product.title}  {product.directory}", _short_product(product, columns() - 2))
     for dataset in () if products else datasets:
         lines = list(_lines(blocks_of(dataset)))
-        say()
-        say(f"{title_of(dataset)}  {dataset.directory}", TITLE)
-        for line in lines[:LINES]:
-            say(f"  {fitted(line, columns() - 2)}")
-        if len(lines) > LINES:
-            say(f"  and {len(lines) - LINES} lines more")
+        shown = [fitted(line, columns() - 2) for line in lines[:LINES]]
+        more = [f"and {len(lines) - LINES} lines more"] if len(lines) > LINES else []
+        _print_under(f"{title_of(dataset)}  {dataset.directory}", [*shown, *more])
+
+
+def _print_under(title: str, lines: Iterable[str]) -> None:
+    """Print lines under a title."""
+    say()
+    say(title.rstrip(), TITLE)
+    for line in lines:
+        say(f"  {line}".rstrip())
 
 
 def _lines(blocks: Iterable[str | Counts]) -> Iterator[str]:
