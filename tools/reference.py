@@ -21,19 +21,12 @@ from tools.signatures import signatures  # noqa: E402
 from wikianchor import schemas  # noqa: E402
 from wikianchor.io.config_file import config_help  # noqa: E402
 from wikianchor.io.options import Option, declared  # noqa: E402
-from wikianchor.mteb.options import MtebOptions  # noqa: E402
-from wikianchor.pipelines.cli.commands import COMMANDS  # noqa: E402
+from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER  # noqa: E402
 from wikianchor.pipelines.engine.flags import EngineFlags  # noqa: E402
 from wikianchor.trainer.config import CONFIGS  # noqa: E402
-from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions  # noqa: E402
-from wikianchor.trainer.evaluate.options import EvaluateOptions  # noqa: E402
-from wikianchor.trainer.linking.options import LinkOptions  # noqa: E402
 from wikianchor.trainer.mboe.config import MboeConfig  # noqa: E402
-from wikianchor.trainer.mboe.detect import DetectOptions  # noqa: E402
-from wikianchor.trainer.onnx.options import OnnxOptions  # noqa: E402
 from wikianchor.trainer.options import HELP  # noqa: E402
-from wikianchor.trainer.papers.options import ArmOptions, TableOptions  # noqa: E402
-from wikianchor.trainer.score.options import ScoreOptions  # noqa: E402
+from wikianchor.trainer.papers.options import ArmOptions  # noqa: E402
 
 REFERENCE = "docs/reference"
 # A vertical bar in a cell of a table: with a backslash, pages of the site would show that too.
@@ -41,20 +34,20 @@ BAR = "&#124;"
 NOTE = "<!-- Written by tools/reference.py: change the code, then run `make docs`. -->\n\n"
 # The other commands of the trainer: title, usage, options, and the table of --config, "" for none.
 BESIDE_TRAINING: tuple[tuple[str, str, type, str], ...] = (
-    ("Evaluation", "evaluate --flag=value ...`", EvaluateOptions, "evaluate"),
-    ("Evaluation by mteb", "mteb --flag=value ...`", MtebOptions, ""),
+    ("Evaluation", "evaluate --flag=value ...`", TRAINER["evaluate"].options, "evaluate"),
+    ("Evaluation by mteb", "mteb --flag=value ...`", TRAINER["mteb"].options, ""),
     (
         "Tables of papers",
         "papers tables NAME --flag=value ...`, with the options of ease, for sdjc with its own",
-        TableOptions,
+        TRAINER["papers"].options,
         "",
     ),
     ("Comparisons of arms", "papers figure2|negatives --flag=value ...`, with the options of ease", ArmOptions, ""),
-    ("Vectors of entities", "vectors --flag=value ...`", EntityVectorsOptions, ""),
-    ("Graph for ONNX Runtime", "onnx --flag=value ...`", OnnxOptions, ""),
-    ("Scores of an export", "score --flag=value ...`", ScoreOptions, ""),
-    ("Scores of entity linking", "link --flag=value ...`", LinkOptions, ""),
-    ("Entities in documents", "detect --flag=value ... < documents.jsonl`", DetectOptions, ""),
+    ("Vectors of entities", "vectors --flag=value ...`", TRAINER["vectors"].options, ""),
+    ("Graph for ONNX Runtime", "onnx --flag=value ...`", TRAINER["onnx"].options, ""),
+    ("Scores of an export", "score --flag=value ...`", TRAINER["score"].options, ""),
+    ("Scores of entity linking", "link --flag=value ...`", TRAINER["link"].options, ""),
+    ("Entities in documents", "detect --flag=value ... < documents.jsonl`", TRAINER["detect"].options, ""),
 )
 
 

@@ -10,29 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from wikianchor.io.options import Option, declared, option, program, read_options
-from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER
+from wikianchor.pipelines.cli.commands import COMMANDS, SUMMARIES, TRAINER
 from wikianchor.pipelines.engine.flags import EngineFlags
 from wikianchor.trainer.config import CONFIGS
 from wikianchor.trainer.mboe.config import MboeConfig
 
 SHELLS = ("bash", "zsh")
 OBJECTIVES: dict[str, type] = {**CONFIGS, "mboe": MboeConfig}
-# The options of commands that are not of the pipelines.
-_CLASSES = {
-    "evaluate": "trainer.evaluate.options.EvaluateOptions",
-    "papers": "trainer.papers.options.TableOptions",
-    "mteb": "mteb.options.MtebOptions",
-    "vectors": "trainer.entity_vectors.options.EntityVectorsOptions",
-    "onnx": "trainer.onnx.options.OnnxOptions",
-    "score": "trainer.score.options.ScoreOptions",
-    "detect": "trainer.mboe.detect.DetectOptions",
-    "link": "trainer.linking.options.LinkOptions",
-    "completion": "completion.CompletionOptions",
-}
 BASH = """\
 _wikianchor() {
     local current=$2 before=$3 flag= words= command=${COMP_WORDS[1]}
@@ -97,9 +84,8 @@ def options_of(name: str) -> list[Option]:
     """Return the options of a command, or of "train OBJECTIVE"."""
     if command := COMMANDS.get(name):
         return [*command.declared, *(declared(EngineFlags) if command.is_pipeline else ())]
-    if name in _CLASSES:
-        module, _, cls = _CLASSES[name].rpartition(".")
-        return declared(getattr(import_module(f"wikianchor.{module}"), cls))
+    if name in TRAINER:
+        return declared(TRAINER[name].options)
     return declared(OBJECTIVES[name.removeprefix("train ")])
 
 
@@ -135,8 +121,7 @@ def bash() -> str:
 
 def zsh() -> str:
     """Return the script for zsh."""
-    summaries = {name: command.summary for name, command in COMMANDS.items()} | TRAINER
-    cases = {"''": _described(summaries), "train": _described(dict.fromkeys(OBJECTIVES, "an objective"))}
+    cases = {"''": _described(SUMMARIES), "train": _described(dict.fromkeys(OBJECTIVES, "an objective"))}
     for name in _commands():
         specs = [_specification(declaration) for declaration in options_of(name)]
         cases[name.replace(" ", "\\ ")] = " \\\n            ".join(["_arguments", *specs, "'--help[all options]'"])

@@ -21,7 +21,7 @@ from wikianchor.io.flags import did_you_mean
 from wikianchor.io.option_groups import Details, Printing
 from wikianchor.io.options import read_options
 from wikianchor.io.output import clean_output, columns, fail, printable_json, wrapped
-from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
+from wikianchor.pipelines.cli.commands import COMMANDS, SUMMARIES, TRAINER, command_parser
 from wikianchor.pipelines.dataset.temporary import remove_beams_temporary_files
 from wikianchor.pipelines.engine import interrupt
 from wikianchor.pipelines.engine.beam_import import import_arrow, own_process
@@ -172,10 +172,9 @@ def _engine(dataset: Dataset, config: Any) -> str:
 
 
 def _overview() -> str:
-    summaries = {name: command.summary for name, command in COMMANDS.items()} | TRAINER
     commands = "\n".join(
         f"  {name:13} {line.lstrip()}" if not index else line
-        for name, about in summaries.items()
+        for name, about in SUMMARIES.items()
         for index, line in enumerate(wrapped(" " * 16 + about, columns(), hanging=False))
     )
     return (

@@ -233,18 +233,74 @@ COMMANDS = {
         printing=Printing,
     ),
 }
-# Commands of the trainer and `completion`, named here for --help and suggestions; `wikianchor.__main__` runs them.
+
+
+@dataclass(frozen=True)
+class OtherCommand:
+    """A command that `wikianchor.__main__` runs, named here for --help and suggestions.
+
+    Attributes:
+        summary: what --help shows.
+        options_class: the path of the dataclass of its options below `wikianchor`; "" where an argument decides.
+    """
+
+    summary: str
+    options_class: str
+
+    @property
+    def options(self) -> type:
+        """The dataclass that declares the options."""
+        module, _, name = self.options_class.rpartition(".")
+        return getattr(importlib.import_module(f"wikianchor.{module}"), name)
+
+
+# Commands of the trainer and `completion`.
 TRAINER = {
-    "train": "a dataset -> a model: EASE, SimCSE, SDJC, T5, M-BoE (needs the extra train)",
-    "evaluate": "models -> their scores: STS, clustering, retrieval and more (needs the extras train and eval)",
-    "papers": "the papers' tables (needs the extras train and eval)",
-    "score": "an export -> its cosines by a model; rows that agree with it, mined negatives (needs the extra train)",
-    "vectors": "vectors of entities from files of wikipedia2vec and others, or from labels (needs the extra train)",
-    "onnx": "a model -> a graph for ONNX Runtime with the same vectors (needs the extra onnx)",
-    "link": "mentions of public sets + a dataset linking -> the items by prior and by models, scored",
-    "detect": "documents -> the entities that they may speak of, by a dataset of mentions",
-    "mteb": "MewsC-16 -> its statistics and the scores of models by mteb (needs the extra mteb)",
-    "completion": "a script that completes commands and options in bash or zsh",
+    "train": OtherCommand(
+        "a dataset -> a model: EASE, SimCSE, SDJC, T5, M-BoE (needs the extra train)",
+        "",
+    ),
+    "evaluate": OtherCommand(
+        "models -> their scores: STS, clustering, retrieval and more (needs the extras train and eval)",
+        "trainer.evaluate.options.EvaluateOptions",
+    ),
+    "papers": OtherCommand(
+        "the papers' tables (needs the extras train and eval)",
+        "trainer.papers.options.TableOptions",
+    ),
+    "score": OtherCommand(
+        "an export -> its cosines by a model; rows that agree with it, mined negatives (needs the extra train)",
+        "trainer.score.options.ScoreOptions",
+    ),
+    "vectors": OtherCommand(
+        "vectors of entities from files of wikipedia2vec and others, or from labels (needs the extra train)",
+        "trainer.entity_vectors.options.EntityVectorsOptions",
+    ),
+    "onnx": OtherCommand(
+        "a model -> a graph for ONNX Runtime with the same vectors (needs the extra onnx)",
+        "trainer.onnx.options.OnnxOptions",
+    ),
+    "link": OtherCommand(
+        "mentions of public sets + a dataset linking -> the items by prior and by models, scored",
+        "trainer.linking.options.LinkOptions",
+    ),
+    "detect": OtherCommand(
+        "documents -> the entities that they may speak of, by a dataset of mentions",
+        "trainer.mboe.detect.DetectOptions",
+    ),
+    "mteb": OtherCommand(
+        "MewsC-16 -> its statistics and the scores of models by mteb (needs the extra mteb)",
+        "mteb.options.MtebOptions",
+    ),
+    "completion": OtherCommand(
+        "a script that completes commands and options in bash or zsh",
+        "completion.CompletionOptions",
+    ),
+}
+# What --help shows of all of them.
+SUMMARIES = {
+    **{name: command.summary for name, command in COMMANDS.items()},
+    **{name: command.summary for name, command in TRAINER.items()},
 }
 
 
