@@ -1,4 +1,5 @@
-"""Read the same pages with both engines, Python and the compiled core, and compare every value of every row.
+"""Read the same pages with both engines, Python and the compiled core, and compare every value of every row, and the
+bitmaps of their words that `pairs` looks names up in.
 
     WIKIANCHOR_DATA=data python -m tests.both_engines --cases=1000000
 
@@ -23,6 +24,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
@@ -33,7 +35,9 @@ from tests.fuzz_templates import BATCH, Batch, Definitions, make_batch
 from tests.real_pages import site_of
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import file_size
+from wikianchor.pipelines.arrays.tables import changes
 from wikianchor.pipelines.dataset.workspace import Workspace, private_directory
+from wikianchor.pipelines.pairs.page_bitmaps import NumpyBitmaps, page_bitmaps
 from wikianchor.pipelines.sentences.compiled_reader import make_page_reader
 from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
 from wikianchor.pipelines.templates.cache import table_of_dumps
@@ -98,8 +102,22 @@ class BothEngines:
         for name, python_value, other in zip(python.tables, python.tables.values(), core.tables.values(), strict=True):
             if not python_value.equals(other):
                 return _difference(python_value.to_pylist(), other.to_pylist(), f".{name}")
+        for name in ("sentences", "fragments"):
+            if bitmaps_differ(python.tables[name]):
+                return f".{name}: bitmaps of {python.tables[name]['text'].to_pylist()!r}"
         problems = (problem for page in python.pages for problem in page["problems"])
         return next((problem for problem in problems if "does not balance" in problem), "")
+
+
+def bitmaps_differ(rows: pa.RecordBatch) -> bool:
+    """Return whether the engines make other bitmaps of the words of pages."""
+    heads = np.flatnonzero(changes(rows["page_id"].to_numpy()))
+    pages = rows["text"], heads, np.append(heads[1:], rows.num_rows)
+    return bool(len(heads)) and not all(
+        np.array_equal(by_core, by_numpy)
+        for unspaced in (False, True)
+        for by_core, by_numpy in zip(page_bitmaps(unspaced)(*pages), NumpyBitmaps(unspaced)(*pages), strict=True)
+    )
 
 
 class _Keeping:

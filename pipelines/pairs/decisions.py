@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from wikianchor.pipelines.arrays.hashing import Hashes, below, hash_string, hash_strings, mix, mix_hashes
 from wikianchor.pipelines.arrays.splits import NO_SPLIT, Split
-from wikianchor.pipelines.arrays.tables import changes, find
+from wikianchor.pipelines.arrays.tables import find
 from wikianchor.pipelines.pairs.entity_table import ABSENT, EXCLUDED, META, NONE, ROUTES, EntityIds
 from wikianchor.pipelines.pairs.named_entities import NameSearch
 from wikianchor.pipelines.pairs.negatives import Draws, draw_from_fixed, draw_negatives
@@ -370,7 +370,8 @@ class Decider:
         of_all = Pools(table["pool_starts"], table["pool_members"])
         excluded = self._page_links.of_pages(links.pages)
         if self._names:
-            excluded = replace(excluded, named=self._names.open(*_pages_of(batch, links)))
+            pages = batch.column("page_id").to_numpy()
+            excluded = replace(excluded, named=self._names.open(batch.column("text"), pages, links.rows))
 
         def draws_from(source: Pools) -> Draws:
             return Draws(links.entities, links.pages, source.starts[pools], source.sizes(pools), keys)
@@ -445,19 +446,6 @@ class Decider:
             return keys
         splits = self._table["splits"][links.entities].astype(np.uint64)
         return keys >> np.uint64(64 - SPLIT_SHIFT) | splits << np.uint64(SPLIT_SHIFT)
-
-
-def _pages_of(batch: pa.RecordBatch, links: Eligible) -> tuple[pa.StringArray, Ints]:
-    """Return the texts of all sentences of the pages of links, and the page of each."""
-    pages = batch.column("page_id").to_numpy()
-    heads = changes(pages)
-    wanted = np.zeros(np.count_nonzero(heads), np.bool_)
-    number = np.cumsum(heads) - 1
-    wanted[number[links.rows]] = True
-    if wanted.all():
-        return batch.column("text"), pages
-    rows = wanted[number]
-    return batch.column("text").filter(pa.array(rows)), pages[rows]
 
 
 def hash_texts(texts: pa.Array, rows: Ints) -> Hashes:

@@ -9,11 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wikianchor.pipelines.arrays.hashing import mix_hashes
 from wikianchor.pipelines.arrays.spill import Rows, Spill, rows_of
 from wikianchor.pipelines.arrays.tables import changes, find, open_tables, save_pieces, save_tables
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.pairs.named_entities import EntityNames, NameSearch, name_keys
+from wikianchor.pipelines.pairs.page_bitmaps import page_bitmaps
 from wikianchor.pipelines.pairs.page_fragments import PageFragments
 from wikianchor.pipelines.pairs.words import WordFinder
 from wikianchor.pipelines.text.writing import holds_no_spaces
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 NAME = np.dtype([("entity", np.int64), ("first", np.uint64), ("last", np.uint64)])
 # Names whose words are looked for at a time, about.
 TOGETHER = 1 << 14
+# Dense ids have 31 bits.
+_ENTITY_BITS = 31
 # Labels in these languages are names in every wiki.
 EVERYWHERE = ("en", "mul")
 
@@ -99,7 +103,7 @@ class NamesBuilt(NamedTuple):
         """Return what searches pages for the names."""
         tables = open_tables(self.path)
         fragments = PageFragments(shards_of(self.directory, "fragments"), tables["groups"])
-        return NameSearch(EntityNames(tables["starts"], tables["keys"]), WordFinder(self.unspaced), fragments)
+        return NameSearch(EntityNames(tables["starts"], tables["keys"]), page_bitmaps(self.unspaced), fragments)
 
 
 def build_names(
@@ -123,10 +127,12 @@ def build_names(
         index = find(qids, items)
         known = index >= 0
         # Without a qualifier: "Mercury" for "Mercury (planet)".
-        names_of_entities = pc.replace_substring_regex(texts.filter(pa.array(known)), r"^(.+?) ?\([^()]*\)$", r"\1")
+        names_of_entities = pc.replace_substring_regex(texts.filter(pa.array(known)), r"(.) ?\([^()]*\)$", r"\1")
         rows.append(_rows(names_of_entities, ids[index[known]].astype(np.int64), finder))
     names = np.concatenate([np.zeros(0, NAME), *rows])
-    names = names[np.lexsort((names["last"], names["first"], names["entity"]))]
+    # Equal names of an entity are next to each other, and in any order otherwise.
+    contents = mix_hashes(names["first"], names["last"]) >> np.uint64(_ENTITY_BITS)
+    names = names[np.argsort(names["entity"].astype(np.uint64) << np.uint64(64 - _ENTITY_BITS) | contents)]
     names = names[changes(names["entity"], names["first"], names["last"])]
     starts = np.searchsorted(names["entity"], np.arange(len(qids) + 1))
     groups = row_groups(shards_of(sources.titles, "fragments"))

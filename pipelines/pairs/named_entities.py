@@ -3,32 +3,25 @@
 The names of an entity are the titles and redirects of its page, its labels, and what `mentions` has. A page names it if
 the words of a name are one after the other in its sentences or fragments, as they are or with another ending: up to two
 letters less, but not the first four, and up to three more if the word has three letters. For each page there are
-bitmaps of the first letters of its words and of its pairs of words; of a name the first and the last pair are looked
-up. So no name is missed, and a few per cent of other entities are taken for named, which are drawn again too.
+bitmaps of the first letters of its words and of its pairs of words (`page_bitmaps`); of a name the first and the last
+pair are looked up. So no name is missed, and a few per cent of other entities are taken for named, which are drawn
+again too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from wikianchor.pipelines.arrays.hashing import Hashes
-from wikianchor.pipelines.arrays.tables import changes
+from wikianchor.pipelines.arrays.tables import changes, find
+from wikianchor.pipelines.pairs.page_bitmaps import PageBitmaps
 from wikianchor.pipelines.pairs.page_fragments import PageFragments
-from wikianchor.pipelines.pairs.words import SHORT, Bytes, Flags, WordFinder, Words
+from wikianchor.pipelines.pairs.words import SHORT, Bytes, Flags, WordFinder
 from wikianchor.pipelines.titles.title_index import Ints
-
-# Bits of the bitmap of a page for each of its words, at least. Half of them take less time, and find twice as many
-# entities that are not named.
-BITS_PER_WORD = 16
-_FEWEST_BITS = 64
-_SEVEN_BYTES = np.uint64(1 << 48)
-# Bytes of text whose words are found at a time: more do not fit into the cache of a core, fewer take more calls.
-AT_ONCE = 1 << 18
 
 
 def name_keys(names: Sequence[str], finder: WordFinder) -> tuple[Hashes, Flags]:
@@ -72,103 +65,43 @@ class NameSearch:
 
     Args:
         names: the names.
-        finder: finds words.
+        bitmaps: makes bitmaps of pages.
         fragments: the fragments of the pages; None to search their sentences alone.
     """
 
-    def __init__(self, names: EntityNames, finder: WordFinder, fragments: PageFragments | None = None) -> None:
-        self._names, self._finder, self._fragments = names, finder, fragments
-        self._marks = np.zeros(0, np.uint8)
+    def __init__(self, names: EntityNames, bitmaps: PageBitmaps, fragments: PageFragments | None = None) -> None:
+        self._names, self._bitmaps, self._fragments = names, bitmaps, fragments
 
-    def open(self, texts: pa.StringArray, pages: Ints) -> NamedOnPages:
+    def open(self, texts: pa.StringArray, pages: Ints, rows: Ints) -> NamedOnPages:
         """Return what some pages name.
 
         Args:
             texts: sentences, those of a page one after the other.
             pages: the page id of each.
+            rows: sentences of the pages that are searched, one or more.
         """
-        named = self._open(texts, pages)
-        texts, pages = self._fragments.of_pages(pages) if self._fragments else (texts, pages[:0])
-        return named._replace(fragments=self._open(texts, pages)) if len(pages) else named
+        named = self._open(texts, pages, rows)
+        if self._fragments:
+            texts, pages = self._fragments.near(named.pages)
+            rows = np.flatnonzero(find(named.pages, pages) >= 0)
+            named = named._replace(fragments=self._open(texts, pages, rows) if len(rows) else None)
+        return named
 
-    def _open(self, texts: pa.StringArray, pages: Ints) -> NamedOnPages:
+    def _open(self, texts: pa.StringArray, pages: Ints, rows: Ints) -> NamedOnPages:
         heads = np.flatnonzero(changes(pages))
-        bitmaps, shifts, sizes = zip(*self._bitmaps(texts, heads), strict=True)
-        order = np.argsort(pages[heads], kind="stable")
-        bits = np.concatenate(sizes)
+        wanted = np.zeros(len(heads), np.bool_)
+        wanted[np.searchsorted(heads, rows, side="right") - 1] = True
+        firsts = heads[wanted]
+        bits, exponents = self._bitmaps(texts, firsts, np.append(heads[1:], len(pages))[wanted])
+        order = np.argsort(pages[firsts], kind="stable")
+        sizes = np.uint64(1) << exponents.astype(np.uint64)
         return NamedOnPages(
             names=self._names,
-            bits=np.concatenate(bitmaps),
-            pages=pages[heads][order],
-            shifts=np.concatenate(shifts)[order],
-            offsets=(np.cumsum(bits) - bits)[order].astype(np.uint64),
+            bits=bits,
+            pages=pages[firsts][order],
+            shifts=np.uint64(64) - exponents.astype(np.uint64)[order],
+            offsets=(np.cumsum(sizes) - sizes)[order],
         )
-
-    def _bitmaps(self, texts: pa.StringArray, heads: Ints) -> Iterator[tuple[Bytes, Hashes, Ints]]:
-        """Yield the bitmaps of pages, those of several at a time, with the shifts and numbers of bits of each.
-
-        Args:
-            texts: sentences.
-            heads: the first sentence of each page.
-        """
-        offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
-        starts = offsets.astype(np.int64)
-        data = np.frombuffer(texts.buffers()[2] or b"\0", np.uint8)
-        cuts = np.flatnonzero(changes((starts[heads] - starts[0]) // AT_ONCE))
-        for first, last in pairwise([*cuts.tolist(), len(heads)]):
-            begin, end = heads[first], heads[last] if last < len(heads) else len(texts)
-            separated, firsts = _separated(data[starts[begin] : starts[end]], starts[begin:end] - starts[begin])
-            yield self._bitmap(self._finder.find(separated), firsts[heads[first:last] - begin])
-
-    def _bitmap(self, words: Words, pages: Ints) -> tuple[Bytes, Hashes, Ints]:
-        """Return the bitmaps of pages, given the words of all of them and the offset of each; see `_bitmaps`."""
-        first = np.append(np.searchsorted(words.starts, pages), len(words.starts))
-        bits = np.maximum(np.diff(first) * BITS_PER_WORD, _FEWEST_BITS)
-        exponents = np.ceil(np.log2(bits)).astype(np.int64)
-        sizes = 1 << exponents
-        total = int(sizes.sum())
-        if total >= len(self._marks):
-            self._marks = np.empty(2 * total, np.uint8)
-        # The last mark is that of no page.
-        marks = self._marks[: total + 1]
-        marks.fill(0)
-        shifts = (64 - exponents).astype(np.uint64)
-        counts = np.diff(first)
-        of_word = np.repeat(shifts, counts)
-        offsets = np.repeat((np.cumsum(sizes) - sizes).astype(np.uint64), counts)
-        stems, short = words.stems(), words.stems(SHORT)
-        pairs = words.with_next(short)
-        for alone in (stems, short):
-            alone >>= of_word
-            alone += offsets
-        # A name of three letters may have up to three more.
-        longer = words.heads >= _SEVEN_BYTES
-        longer[words.wide] = False
-        np.putmask(short, longer, total)
-        if words.single.any():
-            stems[words.single] = short[words.single] = total
-        marks[stems.view(np.int64)] = 1
-        marks[short.view(np.int64)] = 1
-        pairs >>= of_word[:-1]
-        pairs += offsets[:-1]
-        # The last word of a page has no next one.
-        last = first[1:-1] - 1
-        pairs[last[(last >= 0) & (last < len(pairs))]] = total
-        marks[pairs.view(np.int64)] = 1
-        return np.packbits(marks[:total], bitorder="little"), shifts, sizes
-
-
-def _separated(data: Bytes, starts: Ints) -> tuple[Bytes, Ints]:
-    """Return text with a separator before each sentence that begins right behind a letter, and the starts of sentences
-    there."""
-    begins = starts[1:]
-    before = data[np.maximum(begins - 1, 0)] if len(data) else np.zeros(len(begins), np.uint8)
-    glued = (before > 0x7F) & (data[np.maximum(begins - 3, 0)] != 0xE2) if (before > 0x7F).any() else before > 0x7F
-    glued |= ((before | 0x20) - ord("a") < 26) | (before - ord("0") < 10)
-    if not glued.any():
-        return data, starts
-    inserted = np.append(0, np.cumsum(glued))
-    return np.insert(data, starts[1:][glued], 0), starts + inserted
 
 
 class NamedOnPages(NamedTuple):

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from wikianchor.pipelines.arrays.spill import Rows
-from wikianchor.pipelines.arrays.tables import changes, distinct, find
 from wikianchor.pipelines.dataset.reader import opened_shard
 from wikianchor.pipelines.titles.row_groups import GROUPS_HELD
 from wikianchor.pipelines.titles.title_index import Ints
@@ -27,18 +26,18 @@ class PageFragments:
         self._groups = groups
         self._read = lru_cache(maxsize=GROUPS_HELD)(partial(_read_group, shards, groups))
 
-    def of_pages(self, pages: Ints) -> tuple[pa.StringArray, Ints]:
-        """Return the fragments of pages, those of a page one after the other, and the page of each."""
+    def near(self, pages: Ints) -> tuple[pa.StringArray, Ints]:
+        """Return the fragments of pages and of others in the same row groups, those of a page one after the other, and
+        the page of each."""
         overlapping = (pages.min() <= self._groups["last"]) & (self._groups["first"] <= pages.max())
-        known = distinct(pages[changes(pages)])
-        texts, page_ids = [pa.array([], pa.string())], [np.zeros(0, np.int64)]
-        for rows, ids in map(self._read, np.flatnonzero(overlapping).tolist()):
-            wanted = find(known, ids) >= 0
-            texts.append(rows.filter(pa.array(wanted)))
-            page_ids.append(ids[wanted])
-        pages = np.concatenate(page_ids)
-        order = np.argsort(pages, kind="stable")
-        return pa.concat_arrays(texts).take(pa.array(order)), pages[order]
+        groups = [(pa.array([], pa.string()), np.zeros(0, np.int64))]
+        groups += map(self._read, np.flatnonzero(overlapping).tolist())
+        arrays, numbers = zip(*groups, strict=True)
+        texts, ids = pa.concat_arrays(arrays), np.concatenate(numbers)
+        if (ids[1:] >= ids[:-1]).all():
+            return texts, ids
+        order = np.argsort(ids, kind="stable")
+        return texts.take(pa.array(order)), ids[order]
 
 
 def _read_group(shards: Sequence[str], groups: Rows, group: int) -> tuple[pa.StringArray, Ints]:

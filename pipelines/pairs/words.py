@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wikianchor.pipelines.arrays.hashing import Hashes
-from wikianchor.pipelines.titles.title_index import Ints
+from wikianchor.pipelines.arrays.splits import Ints
 
 Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
@@ -65,6 +65,15 @@ class Words(NamedTuple):
         return stems[:-1] * _NEXT + stems[1:]
 
 
+def first_single(unspaced: bool) -> int:
+    """Return the first byte from which on characters are words by themselves.
+
+    Args:
+        unspaced: whether the language is written without spaces.
+    """
+    return _SINGLE_UNSPACED if unspaced else _SINGLE
+
+
 class WordFinder:
     """Find the words of texts.
 
@@ -73,7 +82,7 @@ class WordFinder:
     """
 
     def __init__(self, unspaced: bool) -> None:
-        self._first_single = _SINGLE_UNSPACED if unspaced else _SINGLE
+        self._first_single = first_single(unspaced)
         self._bytes = [np.zeros(0, np.uint8)] * 2
         self._flags = [np.zeros(0, np.bool_)] * 2
 

@@ -20,8 +20,8 @@ ANY_CORE = "WIKIANCHOR_ANY_CORE"
 
 
 def engine_digest() -> str:
-    """Return the digest of the Python modules whose rows the core makes too."""
-    return digest_of(("pipelines.sentences.compiled_reader",))
+    """Return the digest of the Python modules whose rows and bitmaps the core makes too."""
+    return digest_of(("pipelines.sentences.compiled_reader", "pipelines.pairs.page_bitmaps"))
 
 
 @cache

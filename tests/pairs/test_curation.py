@@ -21,11 +21,13 @@ from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.mentions import graph as mentions
 from wikianchor.pipelines.mentions.options import MentionsOptions
 from wikianchor.pipelines.pairs import graph as pairs
-from wikianchor.pipelines.pairs import named_entities, repeated_texts
+from wikianchor.pipelines.pairs import page_bitmaps as page_bitmaps_module
+from wikianchor.pipelines.pairs import repeated_texts
 from wikianchor.pipelines.pairs.decisions import FOREIGN_DIGITS, hash_texts
 from wikianchor.pipelines.pairs.excluded_types import GROUPS, types_named
 from wikianchor.pipelines.pairs.named_entities import EntityNames, NameSearch, name_keys
 from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
+from wikianchor.pipelines.pairs.page_bitmaps import NumpyBitmaps, PageBitmaps, core_bitmaps, page_bitmaps
 from wikianchor.pipelines.pairs.words import WordFinder
 
 CITY, YEAR, LEAP_YEAR, LUNAR_YEAR, MONTH, HOLIDAY, NAME = 515, 577, 19828, 900, 5151, 1445650, 101352
@@ -207,13 +209,14 @@ def test_a_page_names_what_its_text_contains_however_pages_come(
 ) -> None:
     finder = WordFinder(unspaced)
     keys, usable = name_keys(names, finder)
-    search = NameSearch(EntityNames(np.arange(len(names) + 1), keys), finder)
+    search = NameSearch(EntityNames(np.arange(len(names) + 1), keys), page_bitmaps(unspaced))
     sentences = sorted(sentences, key=lambda sentence: sentence[0])
     pages = np.array([page for page, _ in sentences])
 
     def named(texts: list[str], ids: np.ndarray, page: int) -> list[bool]:
         wanted = np.arange(len(names))
-        named = search.open(pa.array(texts, pa.string()), ids).contains(np.full(len(names), page), wanted)
+        rows = np.arange(len(texts))
+        named = search.open(pa.array(texts, pa.string()), ids, rows).contains(np.full(len(names), page), wanted)
         return (named & usable).tolist()
 
     for page in set(pages.tolist()):
@@ -229,8 +232,9 @@ def named(text: str, *names: str) -> list[bool]:
     """Return which names a page with a text has."""
     finder = WordFinder(False)
     keys, usable = name_keys(names, finder)
-    search = NameSearch(EntityNames(np.arange(len(names) + 1), keys), finder)
-    named = search.open(pa.array([text]), np.array([7])).contains(np.full(len(names), 7), np.arange(len(names)))
+    search = NameSearch(EntityNames(np.arange(len(names) + 1), keys), page_bitmaps(False))
+    on_page = search.open(pa.array([text]), np.array([7]), np.array([0]))
+    named = on_page.contains(np.full(len(names), 7), np.arange(len(names)))
     return (named & usable).tolist()
 
 
@@ -263,19 +267,49 @@ def test_a_word_has_the_first_letters_of_that_of_the_name(words: list[str], endi
 
 
 def test_portions_of_text_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    finder = WordFinder(False)
-    keys, _ = name_keys(["ab ba", "bb"], finder)
-    search = NameSearch(EntityNames(np.arange(3), keys), finder)
-    texts, pages = pa.array(["ab ba."] * 3 + ["b" * 30] * 3 + ["ab bb"] * 3), np.repeat([5, 3, 9], 3)
-    wanted = np.repeat([3, 5, 9], 2), np.tile([0, 1], 3)
-    whole = search.open(texts, pages).contains(*wanted).tolist()
-    monkeypatch.setattr(named_entities, "AT_ONCE", 8)
-    assert search.open(texts, pages).contains(*wanted).tolist() == whole
-    assert search.open(texts.slice(3), pages[3:]).contains(*(ids[[0, 1, 4, 5]] for ids in wanted)).tolist() == [
-        *whole[:2],
-        *whole[4:],
-    ]
-    assert whole[2:] == [True, False, False, True]
+    texts, firsts = pa.array(["ab ba."] * 3 + ["b" * 30] * 3 + ["ab bb"] * 3), np.array([0, 3, 6])
+    whole = bitmaps(NumpyBitmaps(False), texts, firsts, firsts + 3)
+    monkeypatch.setattr(page_bitmaps_module, "AT_ONCE", 8)
+    assert bitmaps(NumpyBitmaps(False), texts, firsts, firsts + 3) == whole
+
+
+def bitmaps(search: PageBitmaps, texts: pa.StringArray, firsts: np.ndarray, lasts: np.ndarray) -> list[bytes]:
+    """Return the bitmap of each page."""
+    bits, exponents = search(texts, firsts, lasts)
+    ends = np.cumsum(1 << exponents.astype(np.int64) >> 3)
+    assert len(bits) == ends[-1]
+    return [part.tobytes() for part in np.split(bits, ends[:-1])]
+
+
+needs_core = pytest.mark.skipif(
+    not hasattr(page_bitmaps_module._core, "page_bitmaps"), reason="NO COMPILED CORE: make core"
+)
+# Letters of one to four bytes, some with signs of several bytes beside, and long words.
+HOSTILE = st.one_of(
+    st.text(max_size=20),
+    st.text(alphabet="aZ09 éßÀ×«Ωб،ة؟শি中ア한ﬁ，😀\u2014\u0301\0", max_size=40),
+    st.builds(lambda word, times: word * times, st.text("aéশ中😀 .", max_size=5), st.integers(0, 40)),
+)
+
+
+@needs_core
+@given(st.lists(st.tuples(st.booleans(), HOSTILE), min_size=1, max_size=12), st.integers(0, 12), st.booleans())
+def test_the_core_and_numpy_make_the_same_bits(rows: list[tuple[bool, str]], sliced: int, unspaced: bool) -> None:
+    texts = pa.array([text for _, text in rows], pa.string()).slice(min(sliced, len(rows) - 1))
+    heads = np.flatnonzero([True, *(begins for begins, _ in rows[-len(texts) :][1:])])
+    # All pages, and every other one.
+    for step in (1, 2):
+        firsts, lasts = heads[::step], np.append(heads[1:], len(texts))[::step]
+        of_core = bitmaps(core_bitmaps(unspaced), texts, firsts, lasts)
+        assert of_core == bitmaps(NumpyBitmaps(unspaced), texts, firsts, lasts)
+
+
+@needs_core
+def test_the_core_refuses_offsets_outside_the_text() -> None:
+    for offsets, first, last in (([0, 9], 0, 1), ([2, 1], 0, 1), ([0, 1], 0, 2), ([0, 1], -1, 1), ([], 0, 0)):
+        numbers = (np.array([number], "<i8").tobytes() for number in (first, last))
+        with pytest.raises(ValueError, match="a text is not in the data"):
+            page_bitmaps_module._core.page_bitmaps(b"ab", np.array(offsets, "<i4").tobytes(), *numbers, 0xE3, 16)
 
 
 # --- negatives with a page in the wiki of the row ---------------------------------------------------------------------

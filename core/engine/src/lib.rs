@@ -18,3 +18,4 @@ pub mod text;
 pub mod titles;
 pub mod unicode;
 pub mod wikitext;
+pub mod words;

@@ -9,6 +9,7 @@ use wikianchor_engine::unicode::{self, Case, Forms, Tables, ALNUM, ALPHA, NEEDS_
 
 mod bzip2;
 mod reader;
+mod words;
 
 /// Lower case by the running Python, for Greek alone.
 fn lower_text(text: &str) -> String {
@@ -98,5 +99,6 @@ fn wikianchor_core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(set_up, module)?)?;
     module.add_function(wrap_pyfunction!(template_facts, module)?)?;
     bzip2::register(module)?;
-    reader::register(module)
+    reader::register(module)?;
+    words::register(module)
 }

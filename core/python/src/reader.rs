@@ -19,7 +19,7 @@ use wikianchor_engine::wikitext::extractor::{Extract, Extractor as Engine};
 use wikianchor_engine::wikitext::links::{LinkReader, Links, Texts};
 
 /// Run the engine; a fault in it becomes an error of Python.
-fn guarded<T>(run: impl FnOnce() -> T) -> PyResult<T> {
+pub fn guarded<T>(run: impl FnOnce() -> T) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| PyRuntimeError::new_err(message(&*panic)))
 }
 
