@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from wikianchor.pipelines.arrays.splits import Ints
 from wikianchor.pipelines.arrays.tables import changes
-from wikianchor.pipelines.pairs.words import SHORT, Bytes, WordFinder, Words, first_single
+from wikianchor.pipelines.pairs.words import FIRST_SINGLE, SHORT, Bytes, WordFinder, Words
 from wikianchor.pipelines.wikimedia.core_record import core_problem
 
 try:
@@ -51,7 +51,7 @@ def core_bitmaps(unspaced: bool) -> PageBitmaps:
         offsets, data = _buffers(texts)
         text, numbers = data[offsets[0] : offsets[-1]], (array.astype("<i8").tobytes() for array in (firsts, lasts))
         made = _core.page_bitmaps(
-            text.tobytes(), offsets.astype("<i4").tobytes(), *numbers, first_single(unspaced), BITS_PER_WORD
+            text.tobytes(), offsets.astype("<i4").tobytes(), *numbers, FIRST_SINGLE[unspaced], BITS_PER_WORD
         )
         bits, exponents = (np.frombuffer(part, np.uint8) for part in made)
         return bits, exponents
@@ -68,7 +68,6 @@ class NumpyBitmaps:
 
     def __init__(self, unspaced: bool) -> None:
         self._finder = WordFinder(unspaced)
-        self._marks = np.zeros(0, np.uint8)
 
     def __call__(self, texts: pa.StringArray, firsts: Ints, lasts: Ints) -> tuple[Bytes, Bytes]:
         inside = np.zeros(len(texts) + 1, np.int8)
@@ -86,13 +85,13 @@ class NumpyBitmaps:
             texts: sentences.
             heads: the first sentence of each page.
         """
-        offsets, data = _buffers(texts)
-        starts = offsets.astype(np.int64)
+        starts, data = _buffers(texts)
         cuts = np.flatnonzero(changes((starts[heads] - starts[0]) // AT_ONCE))
         for first, last in pairwise([*cuts.tolist(), len(heads)]):
             begin, end = heads[first], heads[last] if last < len(heads) else len(texts)
-            separated, firsts = _separated(data[starts[begin] : starts[end]], starts[begin:end] - starts[begin])
-            yield self._of_words(self._finder.find(separated), firsts[heads[first:last] - begin])
+            before = starts[begin:end] - starts[begin]
+            words = self._finder.find(np.insert(data[starts[begin] : starts[end]], before, 0))
+            yield self._of_words(words, before[heads[first:last] - begin] + heads[first:last] - begin)
 
     def _of_words(self, words: Words, pages: Ints) -> tuple[Bytes, Bytes]:
         """Return the bitmaps of pages, given the words of all of them and the offset of each."""
@@ -101,11 +100,8 @@ class NumpyBitmaps:
         exponents = np.ceil(np.log2(bits)).astype(np.uint8)
         sizes = np.int64(1) << exponents
         total = int(sizes.sum())
-        if total >= len(self._marks):
-            self._marks = np.empty(2 * total, np.uint8)
         # The last mark is that of no page.
-        marks = self._marks[: total + 1]
-        marks.fill(0)
+        marks = np.zeros(total + 1, np.uint8)
         counts = np.diff(first)
         of_word = np.repeat((64 - exponents).astype(np.uint64), counts)
         offsets = np.repeat((np.cumsum(sizes) - sizes).astype(np.uint64), counts)
@@ -134,17 +130,4 @@ class NumpyBitmaps:
 def _buffers(texts: pa.StringArray) -> tuple[Ints, Bytes]:
     """Return the offsets of texts with the end of the last one, and the bytes in which they are."""
     offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    return offsets, np.frombuffer(texts.buffers()[2] or b"\0", np.uint8)
-
-
-def _separated(data: Bytes, starts: Ints) -> tuple[Bytes, Ints]:
-    """Return text with a separator before each sentence that begins right behind a letter, and the starts of sentences
-    there."""
-    begins = starts[1:]
-    before = data[np.maximum(begins - 1, 0)] if len(data) else np.zeros(len(begins), np.uint8)
-    glued = (before > 0x7F) & (data[np.maximum(begins - 3, 0)] != 0xE2) if (before > 0x7F).any() else before > 0x7F
-    glued |= ((before | 0x20) - ord("a") < 26) | (before - ord("0") < 10)
-    if not glued.any():
-        return data, starts
-    inserted = np.append(0, np.cumsum(glued))
-    return np.insert(data, starts[1:][glued], 0), starts + inserted
+    return offsets.astype(np.int64), np.frombuffer(texts.buffers()[2] or b"\0", np.uint8)

@@ -75,14 +75,14 @@ def greatest_keys(shards: Iterable[Rows], sentences: int, most: int, directory: 
             ascending = np.sort(rows["text"])
             later = ascending[most:]
             frequent = distinct(later[later == ascending[: len(later)]])
-            kept.append(_smallest(rows[find(frequent, rows["text"]) >= 0], most))
+            kept.append(smallest_keys(rows[find(frequent, rows["text"]) >= 0], most))
     smallest = np.concatenate(kept)
     # The last sentence of each text.
     last = np.append(changes(smallest["text"])[1:], True)[: len(smallest)]
     return smallest["text"][last], smallest["key"][last]
 
 
-def _smallest(rows: Rows, most: int) -> Rows:
+def smallest_keys(rows: Rows, most: int) -> Rows:
     """Return the sentences with the `most` smallest keys of each text, sorted by text and key."""
     rows = rows[np.lexsort((rows["key"], rows["text"]))]
     starts = np.flatnonzero(changes(rows["text"]))

@@ -9,7 +9,7 @@ check reads the texts anyway; else where rows are written (`repeated_texts`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
 from wikianchor.pipelines.pairs.decisions import BUCKET, KEPT, hash_texts
 from wikianchor.pipelines.pairs.ngrams import overlapping, save_ngrams
-from wikianchor.pipelines.pairs.repeated_texts import TEXT, greatest_keys
+from wikianchor.pipelines.pairs.repeated_texts import TEXT, greatest_keys, smallest_keys
 from wikianchor.pipelines.pairs.table_steps import SentenceShard
 from wikianchor.pipelines.titles.title_index import Ints
 
@@ -45,7 +45,6 @@ _MASK = "\x01"
 _SENTENCE = 103
 # The lowest bits of a text's hash are replaced by its split.
 _SPLIT_BITS = np.uint64(3)
-_PATTERN = np.dtype([("pattern", np.uint64), ("key", np.uint64)])
 _TEXT = np.dtype([("text", np.uint64)])
 # Rows in memory at a time, approximately.
 ROWS_AT_ONCE = 1 << 20
@@ -181,34 +180,27 @@ def limit_sentences(task: CheckTask, checked: Iterable[Checked]) -> SentenceLimi
     `max_near_duplicates` + 1 rows of a pattern from each shard.
     """
     shards = sorted(checked)
-    parts = max(1, -(-sum(shard.sentences for shard in shards) // ROWS_AT_ONCE))
+    sentences = sum(shard.sentences for shard in shards)
     tables: dict[str, npt.NDArray[Any]] = {}
     scratch = task.work.scratch
-    with Spill(_PATTERN, parts, scratch) as patterns, Spill(_TEXT, parts, scratch) as texts:
-        for shard in shards:
-            arrays = map_tables(shard.path)
-            linked = _linked(arrays)
-            if task.max_near_duplicates:
-                rows = rows_of(_PATTERN, pattern=arrays["patterns"][linked], key=arrays["keys"][linked])
-                # One more than is kept shows that there are too many. Without this, a sentence that a bot has written
-                # on every page of a wiki would be one large partition.
-                rows = _smallest_keys(rows, task.max_near_duplicates + 1)
-                patterns.add(rows, hash_range(rows["pattern"], parts))
-            if task.split:
-                rows = rows_of(_TEXT, text=distinct(arrays["texts"][linked]))
+    if most := task.max_near_duplicates:
+        # One more than is kept shows that there are too many. Without this, a sentence that a bot has written on every
+        # page of a wiki would be one large partition.
+        few = (smallest_keys(_sentences(map_tables(shard.path), "patterns"), most + 1) for shard in shards)
+        tables["patterns"], tables["greatest_keys"] = greatest_keys(few, sentences, most, scratch)
+    if task.split:
+        parts = max(1, -(-sentences // ROWS_AT_ONCE))
+        with Spill(_TEXT, parts, scratch) as texts:
+            for shard in shards:
+                arrays = map_tables(shard.path)
+                rows = rows_of(_TEXT, text=distinct(arrays["texts"][_linked(arrays)]))
                 texts.add(rows, hash_range(rows["text"], parts))
-        if task.max_near_duplicates:
-            limits = [_greatest_keys(patterns.read(part), task.max_near_duplicates) for part in range(parts)]
-            tables["patterns"], tables["greatest_keys"] = _concatenated(limits)
-        if task.split:
             firsts = [_first_splits(texts.read(part)) for part in range(parts)]
-            tables["texts"], tables["first_splits"] = _concatenated(firsts)
+        tables["texts"], tables["first_splits"] = map(np.concatenate, zip(*firsts, strict=True))
     if task.sentences_of_text:
-        sentences = (_sentences(map_tables(shard.path)) for shard in shards)
-        number = sum(shard.sentences for shard in shards)
-        tables["repeats"], tables["greatest_repeats"] = greatest_keys(
-            sentences, number, task.sentences_of_text, scratch
-        )
+        repeats = (_sentences(map_tables(shard.path), "repeats") for shard in shards)
+        limits = greatest_keys(repeats, sentences, task.sentences_of_text, scratch)
+        tables["repeats"], tables["greatest_repeats"] = limits
     path = save_tables(task.work.scratch, "sentence-limits", tables)
     return SentenceLimits(path, {shard.order: shard.path for shard in shards})
 
@@ -219,31 +211,10 @@ def _linked(arrays: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
     return linked & ~arrays["overlaps"] if "overlaps" in arrays else linked
 
 
-def _sentences(arrays: Mapping[str, npt.NDArray[Any]]) -> Rows:
-    """Return the sentences of a shard with links as of `repeated_texts.TEXT`."""
+def _sentences(arrays: Mapping[str, npt.NDArray[Any]], texts: str) -> Rows:
+    """Return the sentences of a shard with links as of `repeated_texts.TEXT`, given the name of the hashes of texts."""
     linked = _linked(arrays)
-    return rows_of(TEXT, text=arrays["repeats"][linked], key=arrays["keys"][linked])
-
-
-def _concatenated(parts: Sequence[tuple[Hashes, Hashes]]) -> tuple[Hashes, Hashes]:
-    """Return the two columns of parts, each as one array."""
-    firsts, seconds = zip(*parts, strict=True)
-    return np.concatenate(firsts), np.concatenate(seconds)
-
-
-def _smallest_keys(rows: Rows, most: int) -> Rows:
-    """Return the rows with the `most` smallest keys of each pattern, sorted by pattern and key."""
-    rows = rows[np.lexsort((rows["key"], rows["pattern"]))]
-    _, starts, numbers = np.unique(rows["pattern"], return_index=True, return_inverse=True)
-    return rows[np.arange(len(rows)) - starts[numbers] < most]
-
-
-def _greatest_keys(rows: Rows, most: int) -> tuple[Hashes, Hashes]:
-    """Return the patterns with more than `most` sentences, ascending, and the `most`-th smallest key of each."""
-    rows = rows[np.lexsort((rows["key"], rows["pattern"]))]
-    patterns, starts, counts = np.unique(rows["pattern"], return_index=True, return_counts=True)
-    many = counts > most
-    return patterns[many], rows["key"][starts[many] + most - 1]
+    return rows_of(TEXT, text=arrays[texts][linked], key=arrays["keys"][linked])
 
 
 def _first_splits(rows: Rows) -> tuple[Hashes, Hashes]:

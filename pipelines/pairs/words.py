@@ -26,7 +26,7 @@ _LOWEST, _HIGHEST = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 _CHARACTER = np.uint64(0xFFFFFF)
 _STEP, _NEXT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 # The first byte of characters that are words: of Han, Kana and Hangul; without spaces also of Thai, Khmer and others.
-_SINGLE, _SINGLE_UNSPACED = 0xE3, 0xE0
+FIRST_SINGLE = {False: 0xE3, True: 0xE0}
 
 
 class Words(NamedTuple):
@@ -65,15 +65,6 @@ class Words(NamedTuple):
         return stems[:-1] * _NEXT + stems[1:]
 
 
-def first_single(unspaced: bool) -> int:
-    """Return the first byte from which on characters are words by themselves.
-
-    Args:
-        unspaced: whether the language is written without spaces.
-    """
-    return _SINGLE_UNSPACED if unspaced else _SINGLE
-
-
 class WordFinder:
     """Find the words of texts.
 
@@ -82,7 +73,7 @@ class WordFinder:
     """
 
     def __init__(self, unspaced: bool) -> None:
-        self._first_single = first_single(unspaced)
+        self._first_single = FIRST_SINGLE[unspaced]
         self._bytes = [np.zeros(0, np.uint8)] * 2
         self._flags = [np.zeros(0, np.bool_)] * 2
 
