@@ -1,6 +1,6 @@
 """Print the tables of RESULTS.md again, and check that none is of older code than it says.
 
-    WIKIANCHOR_DATA=data python benchmarks/results.py [TABLE ...]     # or: make results TABLES="bz2 pairs"
+    WIKIANCHOR_DATA=data python benchmarks/results.py [TABLE ...]     # or: make results TABLES="bz2 extractors"
     python benchmarks/results.py --check                              # part of `make lint`
     python benchmarks/results.py --mark
 
