@@ -7,6 +7,8 @@ that the first dump lacks. Items are those of `wikianchor items`, so the type of
 page. The models are BM25; a static encoder and all-MiniLM-L6-v2 that EASE trains here on pairs of the first dump, so
 they have seen sentences of the first date; all-MiniLM-L6-v2 as it is; and multilingual-e5-small, with its prompts.
 
+What is made of the dumps and trained is kept in --work; the sets are made again.
+
 - nDCG@10, with the bounds of 95 % of 2,000 bootstrap samples of the articles of the queries, the same for all models.
 - "in the earlier dump": queries whose sentence is in a text of the earlier dump, by letters and digits alone; nearly:
   those that have four fifths of their shingles of four characters in common with a sentence of the same page there.
@@ -59,7 +61,7 @@ def measure(arguments: Namespace) -> None:
     builds = [build(data() / "states" / name, work) for name in arguments.dumps]
     sets = [make_set(builds[0], None), make_set(builds[1], builds[0])]
     dates = [name.split("-")[1] for name in arguments.dumps]
-    models = {"BM25": "", **train(builds[0], work, arguments.minilm or minilm()), "e5": arguments.e5}
+    models = {"BM25": "", **train(builds[0], work, str(arguments.minilm or minilm())), "e5": str(arguments.e5)}
     parts = [load(EvaluationFiles(str(path)), EvaluateOptions())[0] for path in sets]
     scores = [{name: scores_of(part, name, path) for name, path in models.items()} for part in parts]
     bounds = [intervals(path, of_set) for path, of_set in zip(sets, scores, strict=True)]
@@ -82,6 +84,8 @@ def measure(arguments: Namespace) -> None:
 def build(dump: Path, work: Path) -> Path:
     """Make documents, mentions and entities of a dump; return their directory."""
     wiki, out = dump.name.partition("-")[0], work / dump.name.partition(".")[0]
+    if (out / "mentions/manifest.json").exists():
+        return out
     out.mkdir(parents=True, exist_ok=True)
     run(wikianchor("items", f"--dumps={dump}", f"--output={out / 'wikidata.json.gz'}"))
     job("entities", out / "entities", f"--wikidata={out / 'wikidata.json.gz'}", f"--wikis={wiki}")
@@ -106,9 +110,11 @@ def train(before: Path, work: Path, base: str) -> dict[str, str]:
     """Train a static encoder and a copy of a model on the pairs of a dump; return the directories of all three."""
     wiki = before.name.partition("-")[0]
     inputs = (f"--sentences={before / 'sentences' / wiki}", f"--entities={before / 'entities'}", "--min_links=2")
-    job("pairs", work / "pairs", *inputs)
+    if not (work / "pairs/manifest.json").exists():
+        job("pairs", work / "pairs", *inputs)
     for name, flags in (("static", STATIC), ("trained", (*TRAINED, f"--model={base}"))):
-        run(wikianchor("train", "ease", f"--data={work / 'pairs'}", f"--output={fresh(work / name)}", *flags))
+        if not (work / name / "model").exists():
+            run(wikianchor("train", "ease", f"--data={work / 'pairs'}", f"--output={fresh(work / name)}", *flags))
     return {"static": f"{work / 'static'}/model", "MiniLM": base, "MiniLM, trained here": f"{work / 'trained'}/model"}
 
 
