@@ -4,8 +4,8 @@
 
 For each date the documents of the dump become a set: of the first date any sentence may be a query, of the second those
 that the first dump lacks. Items are those of `wikianchor items`, so the type of an item is the largest category of its
-page. The models are BM25; a static encoder and all-MiniLM-L6-v2 that EASE trains here on pairs of the first dump, so
-they have seen sentences of the first date; all-MiniLM-L6-v2 as it is; and multilingual-e5-small, with its prompts.
+page. The models are BM25; a static encoder and all-MiniLM-L6-v2 that EASE trains here on pairs of the first dump
+without the sentences of the queries; all-MiniLM-L6-v2 as it is; and multilingual-e5-small, with its prompts.
 
 What is made of the dumps and trained is kept in --work; the sets are made again.
 
@@ -43,11 +43,11 @@ from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.tasks.retrieval import Retrieval, load, query_scores
 from wikianchor.trainer.models.encoder import Encoder
 
-SAMPLES, TOKENS, BATCH = 2_000, 96, 128
+SAMPLES, TOKENS, BATCH = 2_000, 64, 128
 # Passages of a set, about, so that the sets of both dates are equally large.
 PASSAGES = 3_000
 STATIC = ("--new=static", "--learning_rate=0.01", "--epochs=3", "--entity_weight=1", "--entity_temperature=0.1")
-TRAINED = ("--softmax_size=32", "--max_steps=60", "--entity_weight=1", "--entity_temperature=0.1")
+TRAINED = ("--softmax_size=32", "--max_steps=40", "--entity_weight=1", "--entity_temperature=0.1")
 # Before queries and before passages, as the card of the model says.
 PROMPTS = {"e5": ("query: ", "passage: ")}
 MEASURES = "ndcg_at_10", "recall_at_100", "mrr"
@@ -61,7 +61,7 @@ def measure(arguments: Namespace) -> None:
     builds = [build(data() / "states" / name, work) for name in arguments.dumps]
     sets = [make_set(builds[0], None), make_set(builds[1], builds[0])]
     dates = [name.split("-")[1] for name in arguments.dumps]
-    models = {"BM25": "", **train(builds[0], work, str(arguments.minilm or minilm())), "e5": str(arguments.e5)}
+    models = {"BM25": "", **train(builds, work, str(arguments.minilm or minilm())), "e5": str(arguments.e5)}
     parts = [load(EvaluationFiles(str(path)), EvaluateOptions())[0] for path in sets]
     scores = [{name: scores_of(part, name, path) for name, path in models.items()} for part in parts]
     bounds = [intervals(path, of_set) for path, of_set in zip(sets, scores, strict=True)]
@@ -106,10 +106,18 @@ def make_set(now: Path, before: Path | None) -> Path:
     return now / "retrieval"
 
 
-def train(before: Path, work: Path, base: str) -> dict[str, str]:
-    """Train a static encoder and a copy of a model on the pairs of a dump; return the directories of all three."""
-    wiki = before.name.partition("-")[0]
-    inputs = (f"--sentences={before / 'sentences' / wiki}", f"--entities={before / 'entities'}", "--min_links=2")
+def train(builds: Sequence[Path], work: Path, base: str) -> dict[str, str]:
+    """Train a static encoder and a copy of a model on the pairs of the first dump, without the sentences of queries;
+    return the directories of all three."""
+    before, wiki = builds[0], builds[0].name.partition("-")[0]
+    queries = work / "queries.txt"
+    queries.write_text("\n".join(sentence for path in builds for sentence in query_sentences(path)) + "\n")
+    inputs = (
+        f"--sentences={before / 'sentences' / wiki}",
+        f"--entities={before / 'entities'}",
+        "--min_links=2",
+        f"--exclude_text={queries}",
+    )
     if not (work / "pairs/manifest.json").exists():
         job("pairs", work / "pairs", *inputs)
     for name, flags in (("static", STATIC), ("trained", (*TRAINED, f"--model={base}"))):
@@ -160,13 +168,10 @@ def changed_places(first: Mapping[str, tuple[float, float]], second: Mapping[str
 
 
 def _line(date: str, path: Path, before: Path | None, now: Path) -> list[Any]:
-    queries = open_dataset(str(path)).to_arrow("queries", ["wiki", "page_id", "start", "end"]).to_pylist()
     manifest = json.loads((path / "manifest.json").read_text())
     unjudged = sum(counts["links_to_target"] for counts in manifest["ledger"]["unjudged"].values())
+    queries, sentences = open_dataset(str(path)).to_arrow("queries", ["page_id"]).to_pylist(), query_sentences(now)
     columns = ["page_id", "text", "sentences"]
-    documents = open_dataset(f"{now}/documents").to_arrow("documents", columns).to_pylist()
-    texts = {row["page_id"]: row["text"] for row in documents}
-    sentences = [texts[row["page_id"]][row["start"] : row["end"]] for row in queries]
     same: Any = "no dump"
     near: Any = "no dump"
     if before:
@@ -181,6 +186,14 @@ def _line(date: str, path: Path, before: Path | None, now: Path) -> list[Any]:
     rows = [manifest["configs"][config]["rows"] for config in ("queries", "corpus", "qrels")]
     again = "yes" if digest(path) == digest(path.parent / "again") else "no"
     return [date, *rows, unjudged / len(queries), same, near, again]
+
+
+def query_sentences(build: Path) -> list[str]:
+    """Return the sentences of the queries of a set, unmasked."""
+    documents = open_dataset(f"{build}/documents").to_arrow("documents", ["page_id", "text"]).to_pylist()
+    texts = {row["page_id"]: row["text"] for row in documents}
+    queries = open_dataset(f"{build}/retrieval").to_arrow("queries", ["page_id", "start", "end"]).to_pylist()
+    return [texts[row["page_id"]][row["start"] : row["end"]] for row in queries]
 
 
 def letters(text: str) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence, Set
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from wikianchor.pipelines.arrays.hashing import Hashes, hash_string, mix
-from wikianchor.pipelines.arrays.minhash import OF_ONE, band_keys
+from wikianchor.pipelines.arrays.hashing import mix
+from wikianchor.pipelines.arrays.minhash import fold
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import dataset_at
 from wikianchor.pipelines.retrieval.candidates import any_keys
@@ -35,32 +35,48 @@ from wikianchor.schemas.retrieval import QRELS, QUERIES
 # Items of a type that distractors are taken from, and those taken for each that is wanted: some have no passage.
 POOL, SPARE = 256, 2
 SENTENCES_AT_ONCE = 20_000
+# Letters and digits in a row: two sentences on one subject seldom have half of these in common.
+WINDOW = 16
 
 
 def find_near(shard: RetrievalShard, task: RetrievalTask, merged: Merged) -> Near:
-    """Find the candidates whose sentence earlier documents nearly have: on the same page, or anywhere."""
+    """Find the candidates whose sentence earlier documents nearly have: the same page in its text, or any page as a
+    sentence."""
     rows = read_table(merged.path)
-    pages = {(row["wiki"], row["page_id"]) for row in rows}
-    of_page, of_any = page_keys(rows), any_keys(rows)
+    by_page: dict[tuple[str, int], list[int]] = {}
+    for number, row in enumerate(rows):
+        by_page.setdefault((row["wiki"], row["page_id"]), []).append(number)
+    keys = any_keys(rows)
     known: set[int] = set()
     earlier: list[dict[str, Any]] = []
     # A comparison costs as much for one sentence as for thousands.
     for document in chain(read_documents(shard.path, ["wiki", "page_id", "text", "sentences"]), (None,)):
         if document:
-            head = {"wiki": document["wiki"], "page_id": document["page_id"]}
-            earlier += [{**head, "sentence": text} for text in sentences_of(document)]
+            earlier += [{"sentence": text} for text in sentences_of(document)]
+            numbers = by_page.get((document["wiki"], document["page_id"]), ())
+            on_page = windows(document["text"]) if numbers else set()
+            known.update(number for number in numbers if is_near(rows[number]["sentence"], on_page))
         if len(earlier) >= SENTENCES_AT_ONCE or not document:
-            known.update(np.flatnonzero(np.isin(of_any, any_keys(earlier)).any(1)).tolist())
-            earlier = [row for row in earlier if (row["wiki"], row["page_id"]) in pages]
-            known.update(np.flatnonzero(np.isin(of_page, page_keys(earlier)).any(1)).tolist())
+            known.update(np.flatnonzero(np.isin(keys, any_keys(earlier)).any(1)).tolist())
             earlier = []
     return Near(shard.order, sorted(known))
 
 
-def page_keys(rows: Sequence[Mapping[str, Any]]) -> Hashes:
-    """Return (rows, bands) keys; nearly equal sentences of one page have at least one in common."""
-    scopes = [mix(0, hash_string(row["wiki"]), row["page_id"])[0] for row in rows]
-    return band_keys([row["sentence"] for row in rows], np.array(scopes, np.uint64), OF_ONE)
+def windows(text: str) -> set[str]:
+    """Return all runs of WINDOW letters and digits of a text, whatever is between them; a shorter text is one."""
+    letters = "".join(filter(str.isalnum, fold(text)))
+    return {letters[start : start + WINDOW] for start in range(max(1, len(letters) - WINDOW + 1))}
+
+
+def is_near(sentence: str, on_page: Set[str]) -> bool:
+    """Return whether a page has at least half of the windows of a sentence.
+
+    >>> page = windows("She has been the queen since the death of her father in 1952.")
+    >>> is_near("She is queen since the death of her father in 1952!", page), is_near("The king died then.", page)
+    (True, False)
+    """
+    of_sentence = windows(sentence)
+    return 2 * len(of_sentence & on_page) >= len(of_sentence)
 
 
 def choose_queries(task: RetrievalTask, merged: Merged, near: Iterable[Near], targets: Sequence[Targets]) -> Chosen:
