@@ -9,10 +9,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from wikianchor.io.errors import InputError, UsageError
 
+# The time that it has to end.
+END_SECONDS = 1.0
 _CHILD = "wikianchor.pipelines.wikimedia.lua.child"
 NOT_INSTALLED = "--lua=on needs the package lupa: pip install lupa, or give --lua=off"
 Answer = Callable[..., Any]
@@ -93,8 +96,10 @@ class LuaProcess:
         if self._process is not None and self._pid == os.getpid():
             atexit.unregister(self.close)
             # It ends with its input, unless it is in a call.
+            with suppress(subprocess.TimeoutExpired):
+                self._process.communicate(timeout=END_SECONDS)
             self._process.kill()
-            self._process.communicate()
+            self._process.wait()
         self._process = None
 
     def _start(self) -> None:
