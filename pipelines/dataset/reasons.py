@@ -66,6 +66,7 @@ REASONS = {
     "enough_queries": "its sentence, its page or its target has enough queries",
     "query_page": "is of a page that has a query",
     "enough_passages": "its page has enough passages",
+    "over_max_passages": "is beyond the number of passages",
     "answer": "links to the target of a query and to what its sentence is about",
     "few_negatives": "too few negatives are far enough from the anchor by the model, or of its type",
 }
@@ -95,7 +96,8 @@ FLAGS: Mapping[str, Mapping[str, str]] = {
     "retrieval": {
         "previous": "--previous",
         "near_previous": "--previous",
-        "not_sampled": "--sample or --max_passages",
+        "not_sampled": "--sample",
+        "over_max_passages": "--max_passages",
     },
     "pairs": {
         "section_link": "--section_links",

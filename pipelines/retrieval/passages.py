@@ -132,7 +132,7 @@ class _Corpus:
         if qid in self._by_target or qid in self._distractors:
             return ""
         key = mix(self._task.seed, hash_string(page[0]), page[1])[0]
-        return "" if int(key) / 2**64 < self._share else "not_sampled"
+        return "" if int(key) / 2**64 < self._share else "over_max_passages"
 
     def _repeated(self, document: Mapping[str, Any]) -> list[int]:
         """Return the offsets of the sentences of a document that are nearly those of queries."""

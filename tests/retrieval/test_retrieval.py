@@ -126,7 +126,7 @@ def test_targets_are_found_in_another_language_by_their_items(sources: Path, tmp
 def test_the_numbers_of_queries_and_passages_are_bounded(sources: Path, tmp_path: Path) -> None:
     manifest = graph.run(config_of(sources, tmp_path / "out", sample=1, max_passages=1, negatives=0), [])
     assert manifest["configs"]["queries"]["rows"] == 1
-    assert manifest["ledger"]["passages"]["enwiki"]["not_sampled"] > 0
+    assert manifest["ledger"]["passages"]["enwiki"]["over_max_passages"] > 0
 
 
 @pytest.mark.parametrize(
