@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from lib.many_links import entities, many_sentences, open_dataset, sample
 from lib.measure import fresh, job, less, ratio, report, rounds_of, run_parts, seconds, table
+from results import machine
 
 from wikianchor.pipelines.arrays.hashing import mix
 from wikianchor.pipelines.dataset.part_writer import PartWriter
@@ -67,7 +68,7 @@ def compare_pairs(arguments: Namespace) -> None:
     head = ["job", "links", "kept", "CPU s", "links / CPU s", f"times {bound.removesuffix(' alone')}"]
     head += [f"times {many}", f"times {raw}"]
     targets = "Targets: 300,000 links decided per CPU second; a type at most 1.2 times, curation at most 1.15 times."
-    report("pairs", f"{table(head, lines)}\n\n{targets}")
+    report("pairs", f"{table(head, lines)}\n\n{targets} On {machine()}.")
 
 
 def read_sort_write(rows: Path, pairs: Path) -> None:
