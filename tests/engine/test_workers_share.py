@@ -31,7 +31,7 @@ STAGES = {
     "documents": ("--sentences={0}/sentences", "--entities={0}/entities"),
     "mentions": ("--sentences={0}/sentences", "--entities={0}/entities"),
     "linking": ("--documents={0}/documents", "--mentions={0}/mentions", "--entities={0}/entities"),
-    "retrieval": ("--documents={0}/documents", "--mentions={0}/mentions", "--entities={0}/entities"),
+    "retrieval": ("--documents={0}/documents", "--mentions={0}/mentions", "--entities={0}/entities", "--sample=50"),
     "interlanguage": ("--sentences={0}/sentences", "--entities={0}/entities"),
     "export": ("--pairs={0}/pairs", "--entities={0}/entities", "--negatives=1"),
     "mewsc16": ("--dumps={0}/news/*.xml",),
