@@ -58,7 +58,8 @@ def start(dump: Path, out: Path, *flags: str) -> subprocess.Popen[str]:
 
 def finished(run: subprocess.Popen[str]) -> tuple[int, str]:
     """Return the exit status of a run, and what it says less its progress."""
-    said = run.communicate(timeout=180)[1].splitlines()
+    # Beam's threads may print at the same time.
+    said = map(str.strip, run.communicate(timeout=180)[1].splitlines())
     return run.returncode, "\n".join(line for line in said if line.startswith("wikianchor:"))
 
 
