@@ -24,7 +24,9 @@ from typing import Any
 _SHELL = ("/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh")
 _PR_SET_CHILD_SUBREAPER = 36
 # The time that a server has for its imports and a fork, on a machine that is busy too.
-ANSWER_SECONDS = 120.0
+ANSWER_SECONDS = 60.0
+# Servers that are tried for a worker.
+TRIALS = 3
 # The time in which it has to end.
 END_SECONDS = 2.0
 # The name of a worker's process in Linux, which allows 15 characters: its command line is that of the server.
@@ -141,22 +143,24 @@ def start(told: dict[str, Any], descriptors: Sequence[int]) -> Process:
     """
     global _server
     with _turn:
-        server, forks = _running(), _adopt(True)
+        forks = _adopt(True)
         request = json.dumps({**told, "forks": forks}).encode()
         try:
-            try:
-                pid = server.start(request, descriptors)
-            except (BrokenPipeError, ConnectionResetError, TimeoutError):
-                # It was idle for too long, or something has killed or stopped it.
-                end()
+            for _ in range(TRIALS):
                 server = _running()
-                pid = server.start(request, descriptors)
+                try:
+                    pid = server.start(request, descriptors)
+                except (BrokenPipeError, ConnectionResetError, TimeoutError):
+                    # It was idle for too long, or something has killed or stopped it.
+                    end()
+                    continue
+                if forks:
+                    return Forked(pid)
+                _server = None
+                return server.process
         finally:
             _adopt(False)
-        if forks:
-            return Forked(pid)
-        _server = None
-        return server.process
+    raise OSError("the process that starts workers was killed again and again: run it again, or with --workers=1")
 
 
 def _running() -> _Server:

@@ -79,6 +79,14 @@ def test_a_server_that_stands_still_is_replaced(workers: LocalWorkers, monkeypat
     assert server.process.wait(10) == -signal.SIGKILL
 
 
+def test_servers_that_end_again_and_again_are_an_error(workers: LocalWorkers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_server.sys, "executable", "/bin/true")
+    worker_server.end()
+    with pytest.raises(OSError, match="killed again and again: run it again, or with --workers=1"):
+        start(workers)
+    worker_server.end()
+
+
 def test_another_environment_gets_another_server(workers: LocalWorkers, monkeypatch: pytest.MonkeyPatch) -> None:
     start(workers)
     before = worker_server._server
