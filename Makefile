@@ -60,7 +60,7 @@ fuzz: $(VENV)/.fuzz core
 coverage: export WIKIANCHOR_DATA =
 coverage: $(VENV)/.dev
 	rm -rf out/coverage
-	$(BIN)/python -m coverage run -m pytest -n 2 --dist=worksteal -k "not time_grows and not time_that_grows" $(addprefix tests/,api arrays cli \
+	$(BIN)/python -m coverage run -m pytest -n 2 --dist=worksteal -k "not time_grows and not time_that_grows and not ends_a_run_at_once" $(addprefix tests/,api arrays cli \
 		commands dataset engine io sentences templates text titles wikimedia) tests/test_bad_input.py tests/test_empty.py \
 		tests/test_fuzz.py tests/test_fuzz_targets.py tests/test_security.py
 	$(BIN)/python -m coverage combine --quiet
