@@ -142,12 +142,13 @@ ends: list[{}] = make_splitter("rules", "en")("One. Two.")
     kept = cache.mkdir("mypy") if cache else tmp_path / "cache"
     python = f"--python-executable={tmp_path}/venv/bin/python"
     command = [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={kept}", python, program]
-    for name, status in (("int", 0), ("str", 1)):
+    # Of another length: mypy takes a file of the same second and size for the same file.
+    for name, status in (("int", 0), ("bytes", 1)):
         program.write_text(text.format(name))
         surroundings = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "MYPYPATH")}
         ended = subprocess.run(command, cwd=tmp_path, env=surroundings, capture_output=True, text=True)
         assert ended.returncode == status, ended.stdout + ended.stderr
-    assert 'expression has type "list[int]", variable has type "list[str]"' in ended.stdout
+    assert 'expression has type "list[int]", variable has type "list[bytes]"' in ended.stdout
 
 
 @pytest.mark.parametrize("name", ["pipelines", "schemas", "trainer"])
