@@ -1,7 +1,7 @@
-"""Start worker processes by forking a process that has imported what they need, and has no threads.
+"""Start worker processes by forking a process that has imported what they need, and runs no threads of Python.
 
-Beam takes most of a second and 70 MB to import. A forked worker starts in hundredths of a second, and shares what was
-imported with the others. It becomes a child of the launcher, which waits for it, watches it and kills it as any other.
+Beam takes most of a second to import. A forked worker shares what was imported, in time and in memory, with the others.
+It becomes a child of the launcher, which waits for it, watches it and kills it as any other.
 """
 
 from __future__ import annotations

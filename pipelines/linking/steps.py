@@ -41,7 +41,7 @@ from wikianchor.schemas.pairs import SPLITS
 # Characters of the context on each side of a mention: a paragraph of n links would be written n times.
 CONTEXT = 600
 ROW_GROUP = 10_000
-DOCUMENT_COLUMNS = (*("wiki", "page_id", "rev_id", "timestamp", "title", "qid", "sections", "blocks", "text", "links"),)
+DOCUMENT_COLUMNS = ("wiki", "page_id", "rev_id", "timestamp", "title", "qid", "sections", "blocks", "text", "links")
 NAME_COLUMNS = ("wiki", "key", "surface", "qid", "links", "name_links", "occurrences")
 _SCHEMAS = {"linking": linking.SCHEMA, "items": linking.ITEMS, "names": linking.NAMES}
 
