@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 NAME = np.dtype([("entity", np.int64), ("first", np.uint64), ("last", np.uint64)])
 # Names whose words are looked for at a time, about.
 TOGETHER = 1 << 14
+# Redirects that are looked up at a time: each time reads the whole index of titles.
+LOOKED_UP_TOGETHER = 1 << 18
 # Dense ids have 31 bits.
 _ENTITY_BITS = 31
 # Labels in these languages are names in every wiki.
@@ -123,12 +125,12 @@ def build_names(
     of_languages, entities = open_tables(table.labels), open_tables(table.path)
     rows = [of_languages[language] for language in of_languages if is_name_in(language, sources.language)]
     qids, ids = entities["sorted_qids"], entities["sorted_ids"]
-    for texts, items in _together(_names(sources, TitleIndex(indexes[sources.wiki].path))):
-        index = find(qids, items)
+    for part in _together(_names(sources, TitleIndex(indexes[sources.wiki].path)), TOGETHER):
+        index = find(qids, part["item"].to_numpy())
         known = index >= 0
         # Without a qualifier: "Mercury" for "Mercury (planet)".
-        names_of_entities = pc.replace_substring_regex(texts.filter(pa.array(known)), r"(.) ?\([^()]*\)$", r"\1")
-        rows.append(_rows(names_of_entities, ids[index[known]].astype(np.int64), finder))
+        texts = pc.replace_substring_regex(part["name"].filter(pa.array(known)), r"(.) ?\([^()]*\)$", r"\1")
+        rows.append(_rows(texts, ids[index[known]].astype(np.int64), finder))
     names = np.concatenate([np.zeros(0, NAME), *rows])
     # Equal names of an entity are next to each other, and in any order otherwise.
     contents = mix_hashes(names["first"], names["last"]) >> np.uint64(_ENTITY_BITS)
@@ -141,42 +143,38 @@ def build_names(
     return NamesBuilt(sources.wiki, path, unspaced, sources.titles)
 
 
-def _names(sources: NameSources, index: TitleIndex) -> Iterator[tuple[pa.StringArray, Ints]]:
-    """Yield names, and the item of each: titles, redirects and mentions."""
+def _names(sources: NameSources, index: TitleIndex) -> Iterator[pa.Table]:
+    """Yield names and their items: titles, redirects and mentions."""
     named = [(shard, "title") for shard in shards_of(sources.entities, "sitelinks")]
     for shard, column in (*named, *((shard, "surface") for shard in sources.mentions)):
         for batch in read_batches(shard, ["qid", column], only=("wiki", sources.wiki)):
             batch = batch.filter(batch.column(column).is_valid())
-            yield batch.column(column), batch.column("qid").to_numpy()
-    for shard in shards_of(sources.titles, "titles"):
-        batches = read_batches(shard, ["title", "redirect"])
-        redirects = pa.chunked_array(
-            [batch.column("title").filter(batch.column("redirect").is_valid()) for batch in batches], pa.string()
-        ).combine_chunks()
-        items, codes = index.look_up([redirects])
-        yield redirects, np.where(codes == FINE, items, 0)
+            yield pa.table({"name": batch.column(column), "item": batch.column("qid")})
+    titles = (
+        pa.table([batch.column("title").filter(batch.column("redirect").is_valid())], ["name"])
+        for shard in shards_of(sources.titles, "titles")
+        for batch in read_batches(shard, ["title", "redirect"])
+    )
+    for redirects in _together(titles, LOOKED_UP_TOGETHER):
+        items, codes = index.look_up(redirects["name"].chunks)
+        yield redirects.append_column("item", [np.where(codes == FINE, items, 0)])
 
 
-def _together(names: Iterable[tuple[pa.StringArray, Ints]]) -> Iterator[tuple[pa.StringArray, Ints]]:
-    """Put names together, of each item, to arrays of TOGETHER or more; the last may be shorter."""
-    waiting: list[tuple[pa.StringArray, Ints]] = []
+def _together(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """Put tables together to some with a number of rows or more; the last may have fewer."""
+    waiting: list[pa.Table] = []
     count = 0
-    for texts, items in names:
-        waiting.append((texts, items))
-        count += len(items)
-        if count >= TOGETHER:
-            yield _joined(waiting)
+    for table in tables:
+        waiting.append(table)
+        count += len(table)
+        if count >= rows:
+            yield pa.concat_tables(waiting)
             waiting, count = [], 0
     if waiting:
-        yield _joined(waiting)
+        yield pa.concat_tables(waiting)
 
 
-def _joined(names: Sequence[tuple[pa.StringArray, Ints]]) -> tuple[pa.StringArray, Ints]:
-    texts, items = zip(*names, strict=True)
-    return pa.concat_arrays(texts), np.concatenate(items)
-
-
-def _rows(names: pa.StringArray, entities: Ints, finder: WordFinder) -> Rows:
+def _rows(names: pa.StringArray | pa.ChunkedArray, entities: Ints, finder: WordFinder) -> Rows:
     """Return names as of NAME."""
     texts = names.to_pylist()
     # Outside ASCII, a page may write the first letter of a name in the other case.

@@ -48,6 +48,10 @@ def name_keys(names: Sequence[str], finder: WordFinder) -> tuple[Hashes, Flags]:
     return keys, (counts > 0) & ~single
 
 
+# The shift of a bitmap of 64 bits.
+_FEWEST = np.uint64(58)
+
+
 class EntityNames(NamedTuple):
     """The names of all entities in a wiki.
 
@@ -80,14 +84,18 @@ class NameSearch:
             pages: the page id of each.
             rows: sentences of the pages that are searched, one or more.
         """
-        named = self._open(texts, pages, rows)
+        searched, in_sentences = self._bitmaps_of(texts, pages, rows)
+        bitmaps = [in_sentences]
         if self._fragments:
-            texts, pages = self._fragments.near(named.pages)
-            rows = np.flatnonzero(find(named.pages, pages) >= 0)
-            named = named._replace(fragments=self._open(texts, pages, rows) if len(rows) else None)
-        return named
+            texts, pages = self._fragments.near(searched)
+            rows = np.flatnonzero(find(searched, pages) >= 0)
+            if len(rows):
+                with_any, in_fragments = self._bitmaps_of(texts, pages, rows)
+                bitmaps.append(in_fragments.at(find(with_any, searched)))
+        return NamedOnPages(self._names, searched, tuple(bitmaps))
 
-    def _open(self, texts: pa.StringArray, pages: Ints, rows: Ints) -> NamedOnPages:
+    def _bitmaps_of(self, texts: pa.StringArray, pages: Ints, rows: Ints) -> tuple[Ints, Bitmaps]:
+        """Return the pages of some rows, ascending, and their bitmaps."""
         heads = np.flatnonzero(changes(pages))
         wanted = np.zeros(len(heads), np.bool_)
         wanted[np.searchsorted(heads, rows, side="right") - 1] = True
@@ -95,13 +103,33 @@ class NameSearch:
         bits, exponents = self._bitmaps(texts, firsts, np.append(heads[1:], len(pages))[wanted])
         order = np.argsort(pages[firsts], kind="stable")
         sizes = np.uint64(1) << exponents.astype(np.uint64)
-        return NamedOnPages(
-            names=self._names,
-            bits=bits,
-            pages=pages[firsts][order],
-            shifts=np.uint64(64) - exponents.astype(np.uint64)[order],
-            offsets=(np.cumsum(sizes) - sizes)[order],
-        )
+        shifts = np.uint64(64) - exponents.astype(np.uint64)[order]
+        return pages[firsts][order], Bitmaps(bits, shifts, (np.cumsum(sizes) - sizes)[order])
+
+
+class Bitmaps(NamedTuple):
+    """The bitmaps of pages.
+
+    Attributes:
+        bits: those of all pages.
+        shifts: by page, the shift that makes a key the number of a bit.
+        offsets: by page, its first bit.
+    """
+
+    bits: Bytes
+    shifts: Hashes
+    offsets: Hashes
+
+    def at(self, pages: Ints) -> Bitmaps:
+        """Return the bitmaps of pages, an empty one for -1."""
+        shifts, offsets = np.append(self.shifts, _FEWEST), np.append(self.offsets, np.uint64(len(self.bits) * 8))
+        return Bitmaps(np.append(self.bits, np.zeros(8, np.uint8)), shifts[pages], offsets[pages])
+
+    def contain(self, keys: Hashes, pages: Ints) -> Flags:
+        """Return which keys are in the bitmaps of pages."""
+        bit = (keys >> self.shifts[pages]) + self.offsets[pages]
+        flags: Flags = self.bits[(bit >> np.uint64(3)).view(np.int64)] >> (bit & np.uint64(7)).astype(np.uint8) & 1 > 0
+        return flags
 
 
 class NamedOnPages(NamedTuple):
@@ -109,34 +137,25 @@ class NamedOnPages(NamedTuple):
 
     Attributes:
         names: the names of the entities.
-        bits: the bitmaps of all pages.
         pages: page ids, ascending.
-        shifts: by page, the shift that makes a key the number of a bit.
-        offsets: by page, its first bit.
-        fragments: what their fragments name; None where there are none.
+        bitmaps: of the sentences of the pages, and of their fragments if there are any.
     """
 
     names: EntityNames
-    bits: Bytes
     pages: Ints
-    shifts: Hashes
-    offsets: Hashes
-    fragments: NamedOnPages | None = None
+    bitmaps: tuple[Bitmaps, ...]
 
     def contains(self, pages: Ints, entities: Ints) -> Flags:
-        """Return for each (page, entity) whether the page names the entity."""
-        first = self.names.starts[entities]
-        index = np.minimum(np.searchsorted(self.pages, pages), len(self.pages) - 1)
-        counts = (self.names.starts[entities + 1] - first) * (self.pages[index] == pages)
+        """Return for each (page, entity) whether the page, which is one of `pages`, names the entity."""
+        starts, keys = self.names
+        first = starts[entities]
+        counts = starts[entities + 1] - first
         row = np.repeat(np.arange(len(pages)), counts)
         name = np.arange(len(row)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
-        page = index[row]
-        for key in (0, 1):
-            bit = (self.names.keys[name, key] >> self.shifts[page]) + self.offsets[page]
-            is_set = self.bits[(bit >> np.uint64(3)).view(np.int64)] >> (bit & np.uint64(7)).astype(np.uint8) & 1 > 0
-            row, name, page = row[is_set], name[is_set], page[is_set]
+        page = np.searchsorted(self.pages, pages)[row]
+        first_keys = keys[name, 0]
         named = np.zeros(len(pages), np.bool_)
-        named[row] = True
-        if self.fragments:
-            named |= self.fragments.contains(pages, entities)
+        for bitmaps in self.bitmaps:
+            begun = np.flatnonzero(bitmaps.contain(first_keys, page))
+            named[row[begun[bitmaps.contain(keys[name[begun], 1], page[begun])]]] = True
         return named

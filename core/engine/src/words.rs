@@ -1,7 +1,7 @@
 //! The words of pages as bitmaps, in which the names of entities are looked up: `pipelines/pairs/words.py` and
 //! `pipelines/pairs/page_bitmaps.py`, which say how.
 //!
-//! Each page is read twice: eight bytes at a time for the bits of bytes that are in words, and word by word.
+//! Each page is read twice: a block of bytes at a time for the bits of those that are in words, and word by word.
 
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 const NEXT: u64 = 0xBF58_476D_1CE4_E5B9;
@@ -15,6 +15,8 @@ const SHORT: u64 = 3;
 /// A word of ASCII with fewer bytes may be a name of three letters with an ending.
 const SEVEN_BYTES: u64 = 1 << 48;
 const FEWEST_BITS: usize = 64;
+/// Bytes whose bits are found at a time, simple enough for the compiler to take many in one instruction.
+const BLOCK: usize = 64;
 
 /// The bitmaps of pages.
 #[derive(Default)]
@@ -30,11 +32,13 @@ pub struct Searcher<'a> {
     data: &'a [u8],
     first_single: u8,
     bits_per_word: usize,
-    /// Bits of 64 bytes of the texts of a page; each text begins with a number of its own.
+    /// Bits of BLOCK bytes of the texts of a page; each text begins with a number of its own.
     blocks: Vec<Block>,
+    /// Where characters may begin that are in no word of several.
+    signs: Vec<usize>,
 }
 
-/// Bits of 64 bytes.
+/// Bits of BLOCK bytes.
 #[derive(Clone, Copy, Default)]
 struct Block {
     /// Those in words of several characters.
@@ -46,7 +50,7 @@ struct Block {
 impl Searcher<'_> {
     /// Characters whose UTF-8 begins with `first_single` or a greater byte are words by themselves.
     pub fn new(data: &[u8], first_single: u8, bits_per_word: usize) -> Searcher<'_> {
-        Searcher { data, first_single, bits_per_word, blocks: Vec::new() }
+        Searcher { data, first_single, bits_per_word, blocks: Vec::new(), signs: Vec::new() }
     }
 
     /// Add the bitmap of a page, given the offsets of its texts and the end of the last; None where one is not in the
@@ -64,7 +68,7 @@ impl Searcher<'_> {
         let mut page = Page { bits: &mut bitmaps.bits[first..], shift: 64 - exponent, before: None };
         let mut blocks = self.blocks.as_slice();
         for pair in offsets.windows(2) {
-            let (text, rest) = blocks.split_at((pair[1] - pair[0]).div_ceil(64));
+            let (text, rest) = blocks.split_at((pair[1] - pair[0]).div_ceil(BLOCK));
             self.set_words(pair[0], text, &mut page);
             blocks = rest;
         }
@@ -75,19 +79,22 @@ impl Searcher<'_> {
     fn find_words(&mut self, start: usize, end: usize) -> Option<()> {
         let text = self.data.get(start..end)?;
         let first = self.blocks.len();
-        self.blocks.resize(first + text.len().div_ceil(64), Block::default());
-        let blocks = &mut self.blocks[first..];
-        let mut singles = false;
-        for (number, block) in blocks.iter_mut().enumerate() {
-            let part = &text[64 * number..];
-            for byte in (0..part.len().min(64)).step_by(8) {
-                let eight = window(part, byte);
-                block.inside |= letters(eight) << byte;
-                singles |= leads(eight) != 0;
+        let parts = text.chunks_exact(BLOCK);
+        let mut last = [0; BLOCK];
+        let rest = parts.remainder();
+        last[..rest.len()].copy_from_slice(rest);
+        let last = (!rest.is_empty()).then_some(&last[..]);
+        for (number, part) in parts.chain(last).filter_map(|part| part.try_into().ok()).enumerate() {
+            self.blocks.push(Block { inside: letters(part), begins: 0 });
+            let mut leads = leads(part);
+            while leads != 0 {
+                self.signs.push(BLOCK * number + leads.trailing_zeros() as usize);
+                leads &= leads - 1;
             }
         }
-        if singles {
-            clear_signs(text, self.first_single, blocks);
+        let blocks = &mut self.blocks[first..];
+        for at in self.signs.drain(..) {
+            clear_sign(text, at, self.first_single, blocks);
         }
         let mut before = 0;
         for block in blocks {
@@ -98,19 +105,22 @@ impl Searcher<'_> {
     }
 
     /// Set the bits of the words of a text.
-    fn set_words(&self, start: usize, blocks: &[Block], page: &mut Page<'_>) {
+    // Apart, so that the registers suffice.
+    #[inline(never)]
+    fn set_words(&self, start: usize, blocks: &[Block], all: &mut Page<'_>) {
+        let mut page = Page { bits: &mut *all.bits, shift: all.shift, before: all.before };
         for (number, block) in blocks.iter().enumerate() {
             let mut begins = block.begins;
             while begins != 0 {
                 let bit = begins.trailing_zeros();
                 begins &= begins - 1;
-                let at = start + 64 * number + bit as usize;
+                let at = start + BLOCK * number + bit as usize;
                 let mut length = (!(block.inside >> bit)).trailing_zeros() as usize;
                 if length == 0 {
                     page.set_single(window(self.data, at) & 0xFF_FFFF);
                     continue;
                 }
-                if length + bit as usize == 64 {
+                if length + bit as usize == BLOCK {
                     let next = blocks.get(number + 1).map_or(0, |block| (!block.inside).trailing_zeros());
                     length += next as usize;
                 }
@@ -126,30 +136,27 @@ impl Searcher<'_> {
                 }
             }
         }
+        all.before = page.before;
     }
 }
 
-/// Take the bits of characters that are in no word of several, and let those that are words by themselves begin one.
-fn clear_signs(text: &[u8], first_single: u8, blocks: &mut [Block]) {
-    let mut at = 0;
-    while at < text.len() {
-        let byte = text[at];
-        let is_single = byte >= first_single && byte != 0xE2;
-        let length = match byte {
-            0xE2 => 3,
-            0xC2 => 2,
-            // The Arabic comma, semicolon and question mark.
-            0xD8 if matches!(text.get(at + 1), Some(0x8C | 0x9B | 0x9F)) => 2,
-            _ if is_single => 3,
-            _ => 0,
-        };
-        if is_single {
-            blocks[at / 64].begins |= 1 << (at % 64);
-        }
-        for cleared in at..(at + length).min(text.len()) {
-            blocks[cleared / 64].inside &= !(1 << (cleared % 64));
-        }
-        at += length.max(1);
+/// Take the bits of a character that is in no word of several, and let one that is a word by itself begin one.
+fn clear_sign(text: &[u8], at: usize, first_single: u8, blocks: &mut [Block]) {
+    let byte = text[at];
+    let is_single = byte >= first_single && byte != 0xE2;
+    let length = match byte {
+        0xE2 => 3,
+        0xC2 => 2,
+        // The Arabic comma, semicolon and question mark.
+        0xD8 if matches!(text.get(at + 1), Some(0x8C | 0x9B | 0x9F)) => 2,
+        _ if is_single => 3,
+        _ => 0,
+    };
+    if is_single {
+        blocks[at / BLOCK].begins |= 1 << (at % BLOCK);
+    }
+    for cleared in at..(at + length).min(text.len()) {
+        blocks[cleared / BLOCK].inside &= !(1 << (cleared % BLOCK));
     }
 }
 
@@ -225,6 +232,11 @@ fn window(text: &[u8], at: usize) -> u64 {
     if let Some(Ok(bytes)) = text.get(at..at + 8).map(TryInto::try_into) {
         return u64::from_le_bytes(bytes);
     }
+    last_window(text, at)
+}
+
+#[cold]
+fn last_window(text: &[u8], at: usize) -> u64 {
     let mut bytes = [0; 8];
     let rest = text.get(at..).unwrap_or_default();
     bytes[..rest.len()].copy_from_slice(rest);
@@ -232,21 +244,29 @@ fn window(text: &[u8], at: usize) -> u64 {
 }
 
 /// The bits of bytes that are letters, digits or not ASCII.
-fn letters(bytes: u64) -> u64 {
-    let (ascii, other) = (bytes & !HIGHEST, bytes & HIGHEST);
-    let lower = ascii | (LOWEST * 0x20);
-    let letter = (lower + LOWEST * (0x80 - 0x61)) & !(lower + LOWEST * (0x80 - 0x7B));
-    let digit = (ascii + LOWEST * (0x80 - 0x30)) & !(ascii + LOWEST * (0x80 - 0x3A));
-    (((letter | digit | other) & HIGHEST) >> 7).wrapping_mul(GATHER) >> 56
+fn letters(bytes: &[u8; BLOCK]) -> u64 {
+    gathered(&bytes.map(|byte| {
+        let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
+        u8::from(letter) | u8::from(byte.wrapping_sub(b'0') < 10) | byte >> 7
+    }))
 }
 
-/// Not 0 where a byte may begin a character that is in no word of several.
-fn leads(bytes: u64) -> u64 {
-    let equal = |byte: u64| {
-        let other = bytes ^ (LOWEST * byte);
-        !(((other & !HIGHEST) + (LOWEST * 0x7F)) | other) & HIGHEST
-    };
-    (bytes & bytes << 1 & bytes << 2 & HIGHEST) | equal(0xC2) | equal(0xD8)
+/// The bits of bytes that may begin a character that is in no word of several.
+fn leads(bytes: &[u8; BLOCK]) -> u64 {
+    if bytes.is_ascii() {
+        return 0;
+    }
+    gathered(&bytes.map(|byte| u8::from(byte == 0xC2) | u8::from(byte == 0xD8) | u8::from(byte >= 0xE0)))
+}
+
+/// The lowest bits of bytes.
+fn gathered(bytes: &[u8; BLOCK]) -> u64 {
+    let mut bits = 0;
+    for (number, eight) in bytes.chunks_exact(8).enumerate() {
+        let eight = eight.try_into().map_or(0, u64::from_le_bytes);
+        bits |= (eight.wrapping_mul(GATHER) >> 56) << (8 * number);
+    }
+    bits
 }
 
 /// Bytes with the letters of ASCII in lower case; all bytes of ASCII are letters or digits.
