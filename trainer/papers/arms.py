@@ -131,6 +131,9 @@ class ArmsRun:
             options["quota"] = f"enwiki={rows},{language}wiki={rows}"
         if arm.objective == "simcse":
             options = {name: value for name, value in options.items() if not name.startswith("entity_")}
+            if preset := options.get("preset"):
+                # That of the same backbone.
+                options["preset"] = f"simcse-{preset.split('-')[1]}"
         else:
             options["entity_vectors"] = self.vectors
         return make(arm.objective, options, {})

@@ -20,6 +20,7 @@ from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.papers import arms, judges, variants
 from wikianchor.trainer.papers.command import main
 from wikianchor.trainer.papers.intervals import joint_interval
+from wikianchor.trainer.papers.options import COMPARISONS, ArmOptions
 
 SMALL = ["--device=cpu", "--max_steps=2", "--softmax_size=8", "--max_length=24"]
 
@@ -81,6 +82,14 @@ def test_a_language_before_and_after(
     # With other options nothing is taken up.
     assert main(["figure2", *flags, "--quota=40", "--learning_rate=1e-4"]) == 0
     assert capsys.readouterr().err.count("step 2/2 | loss") == 12
+
+
+def test_simcse_takes_the_preset_of_the_same_backbone(wikis: Path, tmp_path: Path) -> None:
+    flags = {"preset": "ease-mbert-paper", "data": str(wikis), "output": str(tmp_path / "o"), "entity_vectors": "v"}
+    run = arms.ArmsRun(COMPARISONS["figure2"], flags, ArmOptions(evaluation=str(tmp_path)))
+    simcse, ease = (run.config(arm, "kw", 1) for arm in run.comparison.arms[1:3])
+    assert (simcse.preset, ease.preset) == ("simcse-mbert", "ease-mbert-paper")
+    assert (simcse.softmax_size, ease.softmax_size) == (128, 256)
 
 
 def test_english_and_another_language_are_needed(
