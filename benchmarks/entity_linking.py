@@ -7,32 +7,64 @@ Items are those of `wikianchor items`: each article has one. For each dump:
 - recall: mentions, among the links of `documents` to pages that the wiki has, by its `titles`. Target: 99.9 %.
 - candidates: for how many mentions the item is the most frequent of its name, and among the 30 most frequent; "held
   out" is without the count of the mention itself, as for a text that is not of the wiki.
+- wikipedia2vec: the mentions whose page is among the 30 of highest prior probability by its mention database of the
+  same dump, with every name that it has; installed under --tools. Target: ours are not fewer.
 - user CPU of `linking`, and whether a second run gives the same bytes.
 """
 
 import json
+import subprocess
 from argparse import Namespace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
+from lib import tools
 from lib.measure import digest, job, report, run, run_parts, table, wikianchor
 from lib.slices import data
 
 from wikianchor.pipelines.dataset.reader import dataset_at
 
 PER_CENT = "first", "among_30", "held_out_first", "held_out_among_30"
+# Prints of how many lines [name, title] the title is among the 30 of highest prior probability of the name.
+_AMONG_30 = """
+import json, sys
+from wikipedia2vec.dictionary import Dictionary
+from wikipedia2vec.mention_db import MentionDB
+database = MentionDB.load(sys.argv[2], Dictionary.load(sys.argv[1]))
+found = 0
+for line in sys.stdin:
+    name, title = json.loads(line)
+    try:
+        candidates = database.query(name.lower())
+    except KeyError:
+        continue
+    best = sorted(candidates, key=lambda mention: -mention.prior_prob)[:30]
+    found += title in [mention.entity.title for mention in best]
+print(found)
+"""
 
 
 def measure(arguments: Namespace) -> None:
     """Print a row for each dump."""
-    lines = [_line(data() / name, arguments.work / "linking") for name in arguments.dumps]
-    head = ["dump", "links", "to pages of the wiki", "mentions", "recall, %", "first, %", "in 30, %"]
+    homes = tools.install(arguments.tools, ["wikipedia2vec"])
+    lines = [_line(data() / name, arguments.work / "linking", homes) for name in arguments.dumps]
+    head = [
+        "dump",
+        "links",
+        "to pages of the wiki",
+        "mentions",
+        "recall, %",
+        "first, %",
+        "in 30, %",
+        "in 30 by wikipedia2vec, %",
+    ]
     head += ["held out: first, %", "held out: in 30, %", "CPU s", "same bytes"]
     report("linking", table(head, lines))
 
 
-def _line(dump: Path, work: Path) -> list[Any]:
+def _line(dump: Path, work: Path, homes: dict[str, Path]) -> list[Any]:
     wiki, out = dump.name.partition("-")[0], work / dump.name.partition(".")[0]
     rows, entities = out / "sentences" / wiki, out / "entities"
     items = out / "wikidata.json.gz"
@@ -49,7 +81,8 @@ def _line(dump: Path, work: Path) -> list[Any]:
     ledger = json.loads((out / "one/manifest.json").read_text())["ledger"]
     links, counts = ledger["links"][wiki], ledger["candidates"][wiki]
     known = links_to_pages(rows, out / "documents", wiki)
-    shares = [100 * counts.get(name, 0) / links["kept"] for name in PER_CENT]
+    shares: list[Any] = [100 * counts.get(name, 0) / links["kept"] for name in PER_CENT]
+    shares[2:2] = [100 * among_30(home, dump, out) / links["kept"] for home in homes.values()] or [""]
     recall = 100 * links["kept"] / known
     return [
         dump.name.partition(".")[0].removesuffix("-pages-articles"),
@@ -61,6 +94,35 @@ def _line(dump: Path, work: Path) -> list[Any]:
         min(times),
         same,
     ]
+
+
+def among_30(home: Path, dump: Path, out: Path) -> int:
+    """Return for how many mentions wikipedia2vec has the page of the item among its 30 candidates."""
+    database, words, mentions = (out / f"wikipedia2vec-{name}" for name in ("dump", "words", "mentions"))
+    no_floor: list[str | Path] = ["--min-word-count=1", "--min-entity-count=1", "--min-paragraph-len=0"]
+    steps: dict[str, list[str | Path]] = {
+        "build-dump-db": [dump, database],
+        "build-dictionary": [*no_floor, database, words],
+        "build-mention-db": [
+            "--max-mention-len=9999",
+            "--min-link-prob=0",
+            "--min-prior-prob=0",
+            database,
+            words,
+            mentions,
+        ],
+    }
+    for step, flags in steps.items():
+        peer: list[str | Path] = [home / "bin/wikipedia2vec", step, "--pool-size=1", *flags]
+        run(peer)
+    linking = dataset_at(str(out / "one"))
+    configs = "linking", "linking_dev", "linking_test"
+    rows = chain(*(batch.to_pylist() for name in configs for batch in linking.batches(name, ["surface", "qid"])))
+    sitelinks = dataset_at(str(out / "entities")).batches("sitelinks", ["qid", "title"])
+    titles = {row["qid"]: row["title"] for batch in sitelinks for row in batch.to_pylist()}
+    lines = "\n".join(json.dumps([row["surface"], titles[row["qid"]]]) for row in rows)
+    command: list[str | Path] = [home / "bin/python", "-c", _AMONG_30, words, mentions]
+    return int(subprocess.run(command, input=lines, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
 def links_to_pages(sentences: Path, documents: Path, wiki: str) -> int:
@@ -85,4 +147,4 @@ def links_to_pages(sentences: Path, documents: Path, wiki: str) -> int:
 if __name__ == "__main__":
     dumps = ["states/kwwiki-20220701-pages-articles.xml.bz2", "states/dsbwiki-20220701-pages-articles.xml.bz2"]
     dumps += ["with-templates/gagwiki-20220703.xml.bz2", "with-templates/papwiki-20220702.xml.bz2"]
-    run_parts(__doc__, {"linking": measure}, {"--dumps": (dumps, "below WIKIANCHOR_DATA")})
+    run_parts(__doc__, {"linking": measure}, {"--dumps": (dumps, "below WIKIANCHOR_DATA"), **tools.FLAG})

@@ -140,7 +140,7 @@ if __name__ == "__main__":
         {
             **mediawiki.FLAGS,
             "--dumps": ([], f"{slices.WIKI_AND_DUMP} (whole wikis, two slices)"),
-            "--tools": (Path("out/venvs"), "where the other tools are installed"),
+            **tools.FLAG,
             "--only": ([*tools.PYPI, *tools.NPM, *tools.CARGO], "the other tools to run"),
         },
     )

@@ -18,6 +18,8 @@ import orjson
 
 PYPI, NPM, CARGO = ("wikipedia2vec", "mwparserfromhell", "wikiextractor"), ("wtf_wikipedia",), ("ruwex", "wikrs")
 
+FLAG = {"--tools": (Path("out/venvs"), "where the other tools are installed")}
+
 
 class Article(NamedTuple):
     """What a tool gives of an article: its text, and (anchor, target) of its links."""
