@@ -146,6 +146,20 @@ class Seeds:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """What is read."""
+
+    data: str = option(metavar="DIR", help="directory of a `pairs` dataset")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """The encoder that is read."""
+
+    model: str = option(metavar="MODEL", help="a directory or a name on the Hub")
+
+
+@dataclass(frozen=True, kw_only=True)
 class EvaluationData:
     """What is scored."""
 

@@ -301,11 +301,11 @@ def verify(
 
 def score(
     *,
+    data: Path,
+    model: Path,
     output: Path,
     device: Path = ...,
     prompt: Path | None = ...,
-    data: Path,
-    model: Path,
     keep: bool = ...,
     mine: int = ...,
     pairs: Path = ...,

@@ -36,11 +36,11 @@ from typing import Any, ClassVar
 from wikianchor.io.errors import UsageError
 from wikianchor.io.option_groups import Device, Output
 from wikianchor.io.options import option, program, read_options
-from wikianchor.trainer.option_groups import Titles
+from wikianchor.trainer.option_groups import Dataset, Titles
 
 
 @dataclass(frozen=True, kw_only=True)
-class EntityVectorsOptions(Titles, Device, Output):
+class EntityVectorsOptions(Titles, Device, Output, Dataset):
     """Options of the command."""
 
     ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -48,7 +48,6 @@ class EntityVectorsOptions(Titles, Device, Output):
         "device": {"help": "device of that model"},
     }
 
-    data: str = option(metavar="DIR", help="directory of a `pairs` dataset")
     vectors: str = option("", metavar="FILE", help="a file of vectors by title")
     encode: str = option("", metavar="MODEL", help="encode the entities' labels with this model")
     dtype: str = option("float32", choices=("float16", "float32"), help="type of the numbers in the file")

@@ -37,21 +37,19 @@ class Log:
         self.active = active
         self.trackers = list(trackers)
         self.closing = ExitStack()
-        self.lines: Any = None
-        if not active:
-            return
-        if is_local(output):
-            with writing(output):
-                os.makedirs(output, exist_ok=True)
-                self.lines = open(os.path.join(output, "log.jsonl"), "a", encoding="utf-8")  # noqa: SIM115
-        else:
-            # Objects of a bucket cannot be appended to, so the log is written when the run ends.
-            self.lines, self.target = io.StringIO(), f"{output}/log.jsonl"
+        self.target = f"{output}/log.jsonl"
+        # Objects of a bucket cannot be appended to, so the log is written when the run ends. A local file is opened
+        # with the first record: a run that fails before has written nothing.
+        self.lines: Any = None if is_local(output) or not active else io.StringIO()
 
     def values(self, kind: str, step: int, values: Mapping[str, Value]) -> None:
         """Write a record: the event, the step, and numbers by name."""
         if not self.active:
             return
+        if self.lines is None:
+            with writing(self.target):
+                os.makedirs(os.path.dirname(self.target), exist_ok=True)
+                self.lines = open(self.target, "a", encoding="utf-8")  # noqa: SIM115
         self.lines.write(json.dumps({"event": kind, "step": step, **values}) + "\n")
         self.lines.flush()
         for tracker in self.trackers:
@@ -65,11 +63,11 @@ class Log:
     def close(self) -> None:
         """Close the files and what trackers have opened; upload the log if the output is a bucket."""
         self.closing.close()
-        if isinstance(self.lines, io.StringIO):
+        if isinstance(self.lines, io.StringIO) and self.lines.tell():
             files, inner = filesystem(self.target)
             with writing(self.target), files.open_output_stream(inner) as stream:
                 stream.write(self.lines.getvalue().encode())
-        elif self.lines is not None:
+        if self.lines is not None:
             self.lines.close()
 
 

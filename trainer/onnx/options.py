@@ -15,16 +15,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from wikianchor.io.option_groups import Output
-from wikianchor.io.options import option, program, read_options
+from wikianchor.io.options import program, read_options
+from wikianchor.trainer.option_groups import Model
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnnxOptions(Output):
+class OnnxOptions(Output, Model):
     """Options of the command."""
 
     ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {"output": {"help": "directory of the graph and tokenizer"}}
-
-    model: str = option(metavar="MODEL", help="a directory or a name on the Hub")
 
 
 def parse(argv: Sequence[str]) -> OnnxOptions:

@@ -13,21 +13,24 @@ ledger counts what was left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.option_groups import Device, Output
 from wikianchor.io.options import at_least, between, option, program, read_options
-from wikianchor.trainer.option_groups import Prompt
+from wikianchor.trainer.option_groups import Dataset, Model, Prompt
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(Prompt, Device, Output):
+class ScoreOptions(Prompt, Device, Output, Model, Dataset):
     """Options of the command."""
 
-    data: str = option(metavar="DIR", help="dataset of `wikianchor export`, as Parquet", recorded=False)
-    model: str = option(help="an encoder of sentences: a directory or a name on the Hub")
+    ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "data": {"help": "dataset of `wikianchor export`, as Parquet", "recorded": False}
+    }
+
     keep: bool = option(default=False, help="leave out rows and negatives that the model contradicts")
     mine: int = option(
         0,

@@ -127,3 +127,15 @@ def test_a_file_of_options(options: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text("[train.ease]\nepochs = 4\nseed = 5\n")
     config = wikianchor.train_config("ease", config=str(tmp_path / "run.toml"), **options, seed=6)
     assert (config.epochs, config.seed) == (4, 6)
+
+
+def test_a_run_that_fails_before_its_first_record_has_written_nothing(tmp_path: Path) -> None:
+    output = tmp_path / "run"
+    log = Log(str(output), active=True)
+    log.say("reads its data")
+    log.close()
+    assert not output.exists()
+    log = Log(str(output), active=True)
+    log.values("train", 1, {"loss": 0.5})
+    log.close()
+    assert json.loads((output / "log.jsonl").read_text()) == {"event": "train", "step": 1, "loss": 0.5}
