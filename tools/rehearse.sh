@@ -21,7 +21,7 @@ python3 -m venv "$OUT/tools"
 cd "$OUT/source"
 
 say "Sdists and wheels"
-"$OUT/tools/bin/python" -m build --outdir "$OUT/dist" . > "$OUT/build.log"
+"$OUT/tools/bin/python" -m build --outdir "$OUT/dist" . > "$OUT/build.log" 2>&1
 if has cargo; then
   (cd core && "$OUT/tools/bin/maturin" build --quiet --release --locked --sdist --out "$OUT/dist")
   say "Crate"
@@ -36,7 +36,11 @@ if has npm; then "$BIN/python" -m tools.site_engine "$OUT/site"; fi
 
 say "Images and bills of materials"
 cp docker/*.cdx.json "$OUT"
-if has docker; then for image in worker gpu; do docker build --quiet --file="docker/$image.Dockerfile" .; done; fi
+if docker info > /dev/null 2>&1; then
+  for image in worker gpu; do docker build --quiet --file="docker/$image.Dockerfile" .; done
+else
+  echo "NO docker daemon: left out"
+fi
 
 say "An index"
 PORT=$("$BIN/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
