@@ -22,6 +22,7 @@ import pytest
 import wikianchor
 from tests.conftest import made_once
 from tests.fork_server import start
+from tools import gallery
 from wikianchor.io.config_file import tomllib
 from wikianchor.io.options import add_options, declared, program
 from wikianchor.mteb.options import MtebOptions
@@ -286,6 +287,13 @@ def test_every_command_is_shown() -> None:
         if words[0] == "wikianchor"
     }
     assert {*COMMANDS, *TRAINER} <= shown
+
+
+def test_the_gallery_is_what_the_demo_gives(tmp_path: Path) -> None:
+    gallery.main(str(tmp_path / "gallery.md"))
+    assert (tmp_path / "gallery.md").read_text("utf-8") == (ROOT / "docs/gallery.md").read_text("utf-8"), (
+        "run make docs"
+    )
 
 
 def test_the_reference_is_what_the_code_says() -> None:

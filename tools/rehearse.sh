@@ -31,6 +31,7 @@ fi
 
 say "Site"
 "$BIN/python" tools/reference.py
+"$BIN/python" -m tools.gallery
 NO_MKDOCS_2_WARNING=1 "$BIN/mkdocs" build --strict --quiet --site-dir="$OUT/site"
 if has npm; then "$BIN/python" -m tools.site_engine "$OUT/site"; fi
 

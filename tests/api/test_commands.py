@@ -125,6 +125,24 @@ def test_an_example_runs(
     assert capsys.readouterr().out.strip()
 
 
+def test_the_notebook_runs(
+    demo_build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its cells one after the other, as a kernel runs them; none has kept its output."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/demo").symlink_to(demo_build)
+    (tmp_path / "demo").symlink_to(ROOT / "demo")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    cells = json.loads((ROOT / "docs/examples/first_look.ipynb").read_text("utf-8"))["cells"]
+    for cell in (cell for cell in cells if cell["cell_type"] == "code"):
+        assert not cell["outputs"]
+        exec("".join(cell["source"]), names)
+    printed = capsys.readouterr().out
+    assert "pairs" in printed
+    assert "BeamSchema" in printed or "wiki='enwiki'" in printed
+
+
 @pytest.mark.slow
 def test_type_checkers_know_the_options(tmp_path: Path) -> None:
     """They accept each of the examples, and refuse each of the lines."""
