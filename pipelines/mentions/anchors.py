@@ -160,12 +160,14 @@ _QUOTES = np.array(sorted(map(ord, QUOTES)), np.uint32)
 
 def _without_quotes(points: npt.NDArray[np.uint32], first: Ints, last: Ints) -> tuple[Ints, Ints]:
     """Return ranges of a text without quotation marks at their edges; a range with others within stays as it is."""
-    is_quote = np.isin(points, _QUOTES)
-    before = np.append(0, np.cumsum(is_quote))
-    opened, closed = is_quote[first], is_quote[last - 1]
-    within = before[last] - before[first] - opened - closed
-    trimmed = (within == 0) & (last - first > 2)
-    return first + (opened & trimmed), last - (closed & trimmed)
+    opened, closed = (np.isin(points[edge], _QUOTES) for edge in (first, last - 1))
+    quoted = np.flatnonzero((opened | closed) & (last - first > 2))
+    inside, offsets = _concatenated(points, first[quoted] + opened[quoted], last[quoted] - closed[quoted])
+    before = np.append(0, np.cumsum(np.isin(inside, _QUOTES)))
+    trimmed = quoted[before[offsets[1:]] == before[offsets[:-1]]]
+    first[trimmed] += opened[trimmed]
+    last[trimmed] -= closed[trimmed]
+    return first, last
 
 
 def _concatenated(points: npt.NDArray[np.uint32], first: Ints, last: Ints) -> tuple[npt.NDArray[np.uint32], Ints]:
@@ -239,9 +241,12 @@ def count_anchors(
         begin, end = starts[:-1][fits], starts[1:][fits] - 1
         keys, names = Sums(text.points).of(first[fits], last[fits]), Sums(raw).of(begin, end)
         counts.append(_count(keys, names, items[fits], portion.pages[fits]))
-        for surface, example in zip(*(counts[-1][name].to_pylist() for name in ("surface", "example")), strict=True):
-            if surface not in surfaces:
-                surfaces[surface] = raw[begin[example] : end[example]].tobytes().decode("utf-32-le")
+        examples = counts[-1]["example"].to_numpy()
+        decoded = raw.tobytes().decode("utf-32-le")
+        of_portion = zip(
+            *(column.tolist() for column in (names[examples], begin[examples], end[examples])), strict=True
+        )
+        surfaces |= {surface: decoded[start:stop] for surface, start, stop in of_portion if surface not in surfaces}
     total = _sum(pa.concat_tables(counts))
     rows = _sorted_rows([surfaces[surface] for surface in total["surface"].to_pylist()], total, ANCHOR, chinese)
     return AnchorCounts(

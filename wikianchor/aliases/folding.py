@@ -60,7 +60,7 @@ _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
 _CONTROLS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85"
 # Languages that are written in both scripts, by their codes and by those of their wikis.
 _CHINESE = frozenset(["zh", "gan", "lzh", "wuu", "yue", "zh-yue", "zh-classical"])
-_LIMIT = 0x110000
+LIMIT = 0x110000
 _POINT_BITS = 21
 
 
@@ -118,7 +118,7 @@ class _CharacterTable:
     """
 
     def __init__(self) -> None:
-        self._entries = np.zeros(_LIMIT, np.uint32)
+        self._entries = np.zeros(LIMIT, np.uint32)
         self._add(range(1 << 10))
 
     def _add(self, points: Iterable[int]) -> None:
@@ -191,7 +191,7 @@ def is_chinese(code: str) -> bool:
 @cache
 def _simple_forms() -> CodePoints:
     """Return the folding of the Han characters, by code point."""
-    forms = np.arange(_LIMIT, dtype=np.uint32)
+    forms = np.arange(LIMIT, dtype=np.uint32)
     forms[code_points(TRADITIONAL)] = code_points(SIMPLIFIED)
     return forms
 

@@ -11,12 +11,13 @@ expected once in a few hundred builds, and adds one occurrence.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from wikianchor.aliases.folding import SEPARATOR, CodePoints, FoldedText, Offsets, code_points, cut
+from wikianchor.aliases.folding import LIMIT, SEPARATOR, CodePoints, FoldedText, Offsets, code_points, cut
 
 Hashes = npt.NDArray[np.uint64]
 _BASE = 0x9E3779B97F4A7C15
@@ -58,13 +59,21 @@ def _mixed(points: CodePoints) -> Hashes:
 _cached_powers = _Powers()
 
 
+@cache
+def _mixed_points() -> Hashes:
+    """Return the hashes of all code points: to look them up takes a quarter of the time."""
+    return _mixed(np.arange(LIMIT, dtype=np.uint32))
+
+
 class Sums:
     """Prefix sums over the code points of a text, from which the hash of any span is computed."""
 
     def __init__(self, points: CodePoints) -> None:
         up, self._down = _cached_powers.up_to(len(points))
+        hashes = _mixed_points()[points.astype(np.int64)]
+        hashes *= up[: len(points)]
         self._sums = np.zeros(len(points) + 1, np.uint64)
-        np.cumsum(_mixed(points) * up[: len(points)], out=self._sums[1:])
+        np.cumsum(hashes, out=self._sums[1:])
 
     def of(self, first: Offsets, last: Offsets) -> Hashes:
         """Return the hashes of the spans [first, last)."""
