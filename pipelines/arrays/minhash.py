@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 
+from wikianchor.aliases.folding import LIMIT, CodePoints, Offsets, code_points
 from wikianchor.io.errors import UsageError
 from wikianchor.pipelines.arrays.hashing import Hashes, mix, mix_hashes
 
@@ -26,6 +29,9 @@ TEXTS_AT_ONCE = 256
 # Of the permutations of rensa. Another seed gives other near duplicates.
 SEED = 1
 _DIGITS = re.compile(r"\d+")
+# The kinds of code points in `folded_points`, beside digits, which are 1.
+_SPACE, _GAP = 2, 4
+_DIGIT_OR_SPACE = np.uint8(3)
 
 
 def fold(text: str) -> str:
@@ -59,7 +65,7 @@ def band_keys(texts: Sequence[str], scopes: Hashes, bands: int) -> Hashes:
         raise UsageError("near duplicates are found by rensa, which is not installed: pip install rensa") from error
     values = np.zeros((len(texts), VALUES), np.uint64)
     for first in range(0, len(texts), TEXTS_AT_ONCE):
-        shingles, offsets = shingle_hashes(map(fold, texts[first : first + TEXTS_AT_ONCE]))
+        shingles, offsets = shingle_hashes(texts[first : first + TEXTS_AT_ONCE])
         signatures = RMinHash.digest_matrix_from_flat_token_hashes(shingles, offsets, VALUES, SEED).to_rows()
         values[first : first + len(signatures)] = signatures
     by_band = values.reshape(len(texts), bands, VALUES // bands)
@@ -69,21 +75,50 @@ def band_keys(texts: Sequence[str], scopes: Hashes, bands: int) -> Hashes:
     return keys
 
 
+@cache
+def code_point_sets(*patterns: str) -> npt.NDArray[np.uint8]:
+    """Return for each code point the regular expressions that match it, one bit for each."""
+    bits = np.zeros(LIMIT, np.uint8)
+    every = np.arange(LIMIT, dtype=np.uint32).tobytes().decode("utf-32-le", "surrogatepass")
+    for number, pattern in enumerate(patterns):
+        for run in re.finditer(f"{pattern}+", every):
+            bits[run.start() : run.end()] |= np.uint8(1 << number)
+    return bits
+
+
+def folded_points(texts: Iterable[str]) -> tuple[CodePoints, Offsets, Offsets]:
+    """Return the code points of texts as `fold` returns them, with SHINGLE spaces after each: they, starts, lengths.
+
+    >>> points, starts, lengths = folded_points([" In  1997 ", "", "A 1"])
+    >>> points.astype(np.uint8).tobytes(), starts.tolist(), lengths.tolist()
+    (b'in 0        a 0    ', [0, 8, 12], [4, 0, 3])
+    """
+    gap = "\0" * SHINGLE
+    points = code_points("".join(text.casefold().replace("\0", " ") + gap for text in texts))
+    kinds = code_point_sets(r"\d", r"\s", "\0")[points.astype(np.int64)]
+    kept = kinds & _DIGIT_OR_SPACE == 0
+    kept[1:] |= kinds[1:] != kinds[:-1]
+    kept[:1] |= kinds[:1] == 1
+    points, kinds = points[kept], kinds[kept]
+    # A space at the edge of a text is beside a gap.
+    kept = kinds != _SPACE
+    kept[1:-1] |= (kinds[:-2] != _GAP) & (kinds[2:] != _GAP)
+    points, kinds = points[kept], kinds[kept]
+    points[kinds == 1] = ord("0")
+    points[kinds >= _SPACE] = ord(" ")
+    ends = np.flatnonzero(kinds == _GAP)[::SHINGLE]
+    starts = np.append(0, ends + SHINGLE)[:-1]
+    return points, starts, ends - starts
+
+
 def shingle_hashes(texts: Iterable[str]) -> tuple[Hashes, Hashes]:
     """Return hashes of the shingles of all texts, one text after the other, and where each text begins and the last
     one ends. A text shorter than a shingle is one."""
-    padded = [text.ljust(SHINGLE) for text in texts]
-    lengths = np.fromiter(map(len, padded), np.int64, len(padded))
-    points = np.frombuffer("".join(padded).encode("utf-32-le", "surrogatepass"), np.uint32)
-    windows = np.lib.stride_tricks.sliding_window_view(points, SHINGLE) if len(points) else points.reshape(0, SHINGLE)
-    ends = np.cumsum(lengths)
-    # Windows that reach into the next text are left out.
-    crosses = np.zeros(len(points), np.bool_)
-    for before in range(1, SHINGLE):
-        crosses[ends - before] = True
-    starts = np.flatnonzero(~crosses)
-    packed = windows[:, 0].astype(np.uint64)
+    points, starts, lengths = folded_points(texts)
+    counts = np.maximum(lengths - SHINGLE + 1, 1)
+    ends = np.cumsum(counts)
+    windows = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + counts, counts)
+    packed = points[windows].astype(np.uint64)
     for column in range(1, SHINGLE):
-        packed = packed * np.uint64(0x9E3779B97F4A7C15) + windows[:, column]
-    counts = lengths - SHINGLE + 1
-    return mix(0, packed[starts].view(np.int64)), np.concatenate(([0], np.cumsum(counts))).astype(np.uint64)
+        packed = packed * np.uint64(0x9E3779B97F4A7C15) + points[windows + column]
+    return mix(0, packed.view(np.int64)), np.concatenate(([0], ends)).astype(np.uint64)

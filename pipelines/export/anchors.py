@@ -11,31 +11,38 @@ the entity, or of what it has to do with. Those without such a word are taken on
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from wikianchor.pipelines.arrays.hashing import Hashes
+from wikianchor.aliases.folding import code_points
+from wikianchor.pipelines.arrays.hashing import Hashes, mix_hashes
+from wikianchor.pipelines.arrays.minhash import code_point_sets
+from wikianchor.pipelines.arrays.tables import distinct, find
 
 _OPENING, _CLOSING = "(（", ")）"
 # A number, and a dash or colon within the first characters.
 _CHRONOLOGY = re.compile(r"(?=\D{0,12}\d)[^-–—:：]{1,24}(?:\s[-–—]\s|[:：]\s)")
 # What follows the name of a person in a list of people.
 _YEARS = re.compile(r"\s*[(（][^()（）]{0,20}\d{3}")
-# Characters of a word that are compared, as words are inflected.
-_STEM = 5
-# All but blanks, punctuation and signs: `\w` has no vowel signs, which words of Indic scripts consist of.
-_WORD = re.compile(r"[^\s!-/:-@\[-`{-\xbf\u0964\u0965\u2000-\u206f\u3000-\u3020\uff00-\uff0f]{5,}")
-# Chinese characters and katakana, of which words are not divided by spaces.
-_UNSPACED = re.compile(r"[\u30a1-\u30fe\u3400-\u4dbf\u4e00-\u9fff]+")
-# Thai, Lao, Tibetan, Burmese and Khmer, neither are theirs, and they are longer.
-_LONG_UNSPACED = re.compile(r"[\u0e00-\u109f\u1780-\u17ff]{5,}")
-# Two syllables are the stem of a word in Korean.
-_HANGUL = re.compile(r"(?<![\uac00-\ud7a3])[\uac00-\ud7a3]{2}")
+# The characters of words, by script: the length of a stem, and whether each run of that length is one or the first of a
+# word alone. Words are inflected, so their first characters are compared.
+_SCRIPTS = (
+    # All but blanks, punctuation and signs: `\w` has no vowel signs, which words of Indic scripts consist of.
+    (r"[^\s!-/:-@\[-`{-\xbf\u0964\u0965\u2000-\u206f\u3000-\u3020\uff00-\uff0f]", 5, False),
+    # Chinese characters and katakana, of which words are not divided by spaces.
+    (r"[\u30a1-\u30fe\u3400-\u4dbf\u4e00-\u9fff]", 2, True),
+    # Thai, Lao, Tibetan, Burmese and Khmer, neither are theirs, and they are longer.
+    (r"[\u0e00-\u109f\u1780-\u17ff]", 5, True),
+    # Two syllables are the stem of a word in Korean.
+    (r"[\uac00-\ud7a3]", 2, False),
+)
 # A mark of stress in Cyrillic, which stands in the first sentence of a page alone.
 _STRESS = "\u0301"
 # A sentence is not preferred to another for more words in common than these.
 _MOST = 3
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 # Ranks are ordered by the two highest bits, which are 3 where sentence and positive have no word in common.
 _FARNESS = np.uint64(62)
 UNRELATED = np.uint64(_MOST) << _FARNESS
@@ -71,34 +78,50 @@ def is_weak(text: str, start: int, end: int) -> bool:
     return bool(_CHRONOLOGY.match(text)) or (not before.strip() and bool(_YEARS.match(text, end)))
 
 
-def words_of(text: str) -> set[str]:
-    """Return the stems of the longer words of a text; of scripts without spaces all runs of a length instead.
+def stems_of(texts: Iterable[str]) -> tuple[npt.NDArray[np.int64], Hashes]:
+    """Return the index of the text and a hash of each stem of a longer word in texts; of scripts without spaces, of all
+    runs of a length.
 
-    >>> sorted(words_of("The moons of Jupiter were discovered by Galileo."))
-    ['disco', 'galil', 'jupit', 'moons']
-    >>> sorted(words_of("日本の首都"))
-    ['日本', '日本の首都', '首都']
+    >>> rows, stems = stems_of(["The moons of Jupiter", "moon", "Moonlight", "日本の首都"])
+    >>> rows.tolist(), bool(stems[0] == stems[2])
+    ([0, 0, 2, 3, 3, 3], False)
     """
-    text = text.casefold().replace(_STRESS, "")
-    words = {word[:_STEM] for word in _WORD.findall(text)}.union(_HANGUL.findall(text))
-    for unspaced, length in ((_UNSPACED, 2), (_LONG_UNSPACED, _STEM)):
-        for run in unspaced.findall(text):
-            words.update(run[first : first + length] for first in range(len(run) - length + 1))
-    return words
+    # One by one: Python folds texts in ASCII fast, and all together are not in ASCII.
+    joined = "\n".join(text.casefold().replace("\n", " ") for text in texts).replace(_STRESS, "")
+    points = code_points(joined)
+    scripts = code_point_sets(*(characters for characters, _, _ in _SCRIPTS))[points.astype(np.int64)]
+    starts, hashes = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)]
+    for number, (_, length, every) in enumerate(_SCRIPTS):
+        inside = np.append(scripts & np.uint8(1 << number) > 0, np.zeros(length, np.bool_))
+        begins = inside[:-length].copy()
+        for offset in range(1, length):
+            begins &= inside[offset : offset - length]
+        if not every:
+            begins[1:] &= ~inside[: -length - 1]
+        starts.append(np.flatnonzero(begins))
+        stems = np.full(len(starts[-1]), length, np.uint64)
+        for offset in range(length):
+            stems = stems * _FACTOR + points[starts[-1] + offset]
+        hashes.append(mix_hashes(stems, length))
+    return np.cumsum(points == ord("\n"))[np.concatenate(starts)], np.concatenate(hashes)
 
 
-def closeness(sentences: Sequence[tuple[str, int, int]], positives: Sequence[set[str]]) -> Hashes:
-    """Return how much each sentence has in common with its positive, from 0 to _MOST.
+def closeness(
+    sentences: Sequence[tuple[str, int, int]], positives: Sequence[str], of_sentence: npt.NDArray[np.int64]
+) -> Hashes:
+    """Return how many words each sentence has in common with its positive, from 0 to _MOST.
 
     Args:
         sentences: each with the offsets of its link, whose words do not count.
-        positives: the words of each one's positive.
+        positives: the texts of the positives.
+        of_sentence: the index of each sentence's positive.
     """
-    values = np.zeros(len(sentences), np.uint64)
-    for row, ((text, start, end), words) in enumerate(zip(sentences, positives, strict=True)):
-        common = words_of(f"{text[:start]} {text[end:]}") & words
-        values[row] = min(len(common), _MOST)
-    return values
+    rows, words = stems_of(f"{text[:start]} {text[end:]}" for text, start, end in sentences)
+    owners, of_positives = stems_of(positives)
+    known = distinct(mix_hashes(of_positives, owners))
+    common = np.flatnonzero(find(known, mix_hashes(words, of_sentence[rows])) >= 0)
+    rows = rows[common[np.unique(mix_hashes(words[common], rows[common]), return_index=True)[1]]]
+    return np.minimum(np.bincount(rows, minlength=len(sentences)), _MOST).astype(np.uint64)
 
 
 def closest_first(common: Hashes, ranks: Hashes) -> Hashes:

@@ -21,7 +21,7 @@ from wikianchor.pipelines.arrays.tables import distinct, find, open_tables, save
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.dataset.workspace import WorkPath
 from wikianchor.pipelines.engine.progress_file import ProgressFile
-from wikianchor.pipelines.export.anchors import closeness, closest_first, is_weak, words_of
+from wikianchor.pipelines.export.anchors import closeness, closest_first, is_weak
 from wikianchor.pipelines.export.links import link_hashes
 from wikianchor.pipelines.export.task import REASONS, ExportTask, InputShard
 from wikianchor.pipelines.export.text_index import Choice, Ints, LanguageRule, Mask, TextIndex, choose, text_keys
@@ -276,8 +276,8 @@ class _TextChooser:
         )
         if self._anchor is None:
             distinct_positives, index = np.unique(positives, return_inverse=True)
-            words = list(map(words_of, self._positive.texts(distinct_positives).to_pylist()))
-            ranks = closest_first(closeness(sentences, [words[number] for number in index]), ranks)
+            texts = self._positive.texts(distinct_positives).to_pylist()
+            ranks = closest_first(closeness(sentences, texts, index), ranks)
         return RowKeys(anchors, self._positive.keys_of(positives)[:, None], ranks)
 
     def _negatives(self, of_row: Ints, pairs: _Pairs, positives: Ints) -> tuple[Ints, Ints, Ints]:

@@ -8,12 +8,13 @@ template and the first one kept does not begin with the title, but for an articl
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,7 +25,7 @@ from wikianchor.pipelines.export.task import ExportTask
 from wikianchor.pipelines.export.text_index import TEXT_ROW
 from wikianchor.pipelines.export.texts import ADJACENT, FIRST, HEADING, NEXT, OF_DOCUMENTS, TITLE
 from wikianchor.pipelines.text.writing import MISSING
-from wikianchor.pipelines.titles.title_index import TitleIndex
+from wikianchor.pipelines.titles.title_index import Ints, TitleIndex
 
 _PART = 4
 # Characters of a longest article, with the space after it, that may precede a title.
@@ -146,7 +147,12 @@ def read_page_texts(
     numbers: list[list[int]] = []
     texts: list[str] = []
     wiki = task.wikis.index(shard.wiki)
-    for page, of_page in pages_with_texts(shard.path, kind, task.lead_sentences):
+    index, tables = TitleIndex(indexes[shard.wiki].path), open_tables(items)
+
+    def item_of(titles: pa.Array) -> Ints:
+        return find(tables["qids"], index.look_up([titles])[0])
+
+    for page, of_page in pages_with_texts(shard.path, kind, task.lead_sentences, lambda titles: item_of(titles) >= 0):
         if len(of_page) > task.sentences:
             hashes = mix(task.seed, wiki, page["page_id"], np.array([number for number, _ in of_page]))
             of_page = [of_page[row] for row in np.sort(np.argsort(hashes)[: task.sentences])]
@@ -154,24 +160,19 @@ def read_page_texts(
         numbers.append([number for number, _ in of_page])
         texts += [text for _, text in of_page]
     titles, page_ids, rev_ids = zip(*pages, strict=True) if pages else ((), (), ())
-    qids, _ = TitleIndex(indexes[shard.wiki].path).look_up([pa.array(titles, pa.string())])
-    tables = open_tables(items)
     # One element for each text from here on.
     owners = np.repeat(np.arange(len(pages)), np.array([len(of_page) for of_page in numbers], np.int64))
-    index = find(tables["qids"], qids)[owners]
-    known = index >= 0
-    owners, index = owners[known], index[known]
     ids = np.array(page_ids, np.int64)[owners]
     columns = {
-        "entity_id": tables["ids"][index].astype(np.uint64),
+        "entity_id": tables["ids"][item_of(pa.array(titles, pa.string()))[owners]].astype(np.uint64),
         # Two pages of one item: the older one is its page.
         "rank": ids.astype(np.uint64),
-        "text": pa.array(texts, pa.string()).filter(pa.array(known)),
+        "text": pa.array(texts, pa.string()),
         "language": np.full(len(ids), task.languages.index(task.wiki_languages[wiki]), np.int16),
         "wiki": np.full(len(ids), wiki, np.int16),
         "page_id": ids,
         "rev_id": np.array(rev_ids, np.int64)[owners],
-        "sentence_id": mix(0, wiki, ids, np.array(list(chain.from_iterable(numbers)), np.int64)[known]).view(np.int64),
+        "sentence_id": mix(0, wiki, ids, np.array(list(chain.from_iterable(numbers)), np.int64)).view(np.int64),
     }
     yield pa.table({name: pa.array(column) for name, column in columns.items()}, TEXT_ROW)
     return len(ids)
@@ -182,21 +183,32 @@ def config_of(kind: str) -> str:
     return "documents" if kind in OF_DOCUMENTS else "sentences"
 
 
-def pages_with_texts(path: str, kind: str, most: int) -> Iterator[tuple[Mapping[str, Any], list[tuple[int, str]]]]:
+def pages_with_texts(
+    path: str, kind: str, most: int, is_wanted: Callable[[pa.Array], npt.NDArray[np.bool_]] | None = None
+) -> Iterator[tuple[Mapping[str, Any], list[tuple[int, str]]]]:
     """Yield the pages in a shard, as a row of theirs, with their texts of a kind.
 
     Args:
         path: the shard, of the config `config_of(kind)`.
         kind: the kind of text, of those of `PAGE_TEXTS`.
         most: the largest number of sentences of a lead or a passage.
+        is_wanted: which pages are read, by their titles; all by default.
     """
+
+    def wanted(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+        if is_wanted:
+            titles = batch["title"].dictionary_encode()
+            batch = batch.filter(pa.array(is_wanted(titles.dictionary)).take(titles.indices))
+        rows: list[dict[str, Any]] = batch.to_pylist()
+        return rows
+
     if kind in OF_DOCUMENTS:
         for batch in read_batches(path, _DOCUMENT_COLUMNS):
-            yield from ((page, texts_of_document(kind, page, most)) for page in batch.to_pylist())
+            yield from ((page, texts_of_document(kind, page, most)) for page in wanted(batch))
         return
     regions = pa.array(("lead", "body") if kind in (ADJACENT, NEXT) else ("lead",))
     batches = read_batches(path, _COLUMNS)
-    rows = (row for batch in batches for row in batch.filter(pc.is_in(batch["region"], regions)).to_pylist())
+    rows = (row for batch in batches for row in wanted(batch.filter(pc.is_in(batch["region"], regions))))
     for _, group in groupby(rows, itemgetter("page_id")):
         sentences = list(group)
         yield sentences[0], texts_of_page(kind, sentences, most)
