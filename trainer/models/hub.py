@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import socket
+import sys
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.flags import did_you_mean
@@ -15,7 +19,7 @@ _NO_MODEL = re.compile(r"not a valid model identifier|repository not found|repo 
 
 
 def check_model(path: str) -> None:
-    """Check that a directory holds a model. Names on the Hub and URIs are not checked.
+    """Check that a directory holds a model. Names on the Hub and URIs are not checked, but for a network.
 
     Raises:
         InputError: the path is no directory, or one without a model.
@@ -38,6 +42,22 @@ def check_model(path: str) -> None:
         nearest = did_you_mean(name, os.listdir(parent) if os.path.isdir(parent) else [])
         suggestion = nearest.replace("mean ", f"mean {parent}/") or ": name the directory of a model"
         raise InputError(f"{path}: no such directory{suggestion}")
+    _check_network()
+
+
+def _check_network() -> None:
+    """Let models be read from the cache of the Hub alone where its name cannot be resolved: its library would try for
+    more than a minute. A proxy resolves names by itself."""
+    host = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co").hostname
+    try:
+        known = getproxies() or socket.getaddrinfo(host, None)
+    except OSError:
+        known = None
+    if not known:
+        os.environ["HF_HUB_OFFLINE"] = "1"
+        # The library has read the variable where it is imported already.
+        if constants := sys.modules.get("huggingface_hub.constants"):
+            vars(constants)["HF_HUB_OFFLINE"] = True
 
 
 def no_model(path: str, error: Exception, kind: str = "model") -> InputError:
