@@ -94,6 +94,26 @@ def test_a_small_letter_without_full_stops_is_a_word() -> None:
     assert writing_of_text(text, "xx").words == ("y",)
 
 
+def test_a_dataset_the_api_and_extract_have_the_same_facts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = _dump(tmp_path / "zghwiki-20260101-pages-articles.xml", *[LATIN * 4] * 12)
+    later = _dump(tmp_path / "zghwiki-20260201-pages-articles.xml", LATIN)
+    template = PAGE.format("Template:A", 10, 99, "a")
+    for dump in (first, later):
+        dump.write_text(dump.read_text().replace("</mediawiki>", f"{template}</mediawiki>"), encoding="utf-8")
+    assert main(["sentences", f"--dumps={first}", f"--output={tmp_path}/first", "--wikis=zghwiki"]) == 0
+    manifest = read_manifest(str(tmp_path / "first"))
+    assert manifest is not None
+    derived = open_wiki(first, wiki="zghwiki", cache=str(tmp_path)).site.writing
+    assert derived.to_json() == manifest["options"]["writing"]
+    # With the templates of a dataset, its facts.
+    given = open_wiki(later, wiki="zghwiki", templates=f"{tmp_path}/first", cache=str(tmp_path))
+    assert given.site.writing == derived
+    capsys.readouterr()
+    flags = [f"--dumps={later}", "--wikis=zghwiki", "--title=Page 0", "--sentences"]
+    assert main(["extract", *flags, f"--templates={tmp_path}/first"]) == 0
+    assert "Azul" in capsys.readouterr().out
+
+
 @pytest.mark.real
 def test_no_table_of_scripts_contradicts_a_dump_at_hand(data_dir: Path) -> None:
     contradicted = []

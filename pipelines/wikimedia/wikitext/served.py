@@ -95,7 +95,7 @@ class Served:
             return shown.replace(" ", "_") if name == "namespace_encoded" else shown
         if name == "language":
             shown = self.answer("language_name", arguments[0], arguments[1] if len(arguments) > 1 else "")
-            return shown or arguments[0]
+            return UNKNOWN if shown is None else shown or arguments[0]
         question = arguments[:1] if name == "message" else (self._site.language, *[*arguments, ""][:2])
         shown = self.answer(name, *question)
         return UNKNOWN if shown is None else shown
@@ -109,10 +109,10 @@ class Served:
         text = text.strip()
         return int(text) if re.fullmatch(r"-?\d{1,5}", text) else self._site.namespaces.get(fold_name(text))
 
-    def _language_name(self, code: str, shown_in: str) -> str:
-        """Return the name of a language in itself, "" if that is not known, or another language is wanted."""
-        code = code.strip().lower()
-        return _NAMES.get(code, "") if shown_in in ("", code) else ""
+    def _language_name(self, code: str, shown_in: str) -> str | None:
+        """Return the name of a language in itself, "" if there is no such code; None if another language is wanted."""
+        code, shown_in = code.strip().lower(), shown_in.strip().lower()
+        return _NAMES.get(code, "") if shown_in in ("", code) else None
 
     def _language_names(self, shown_in: str) -> dict[str, str]:
         return _NAMES if not shown_in else {}
