@@ -6,6 +6,7 @@ small archive can hold an endless file.
 
 from __future__ import annotations
 
+import io
 import posixpath
 import re
 import tarfile
@@ -25,20 +26,24 @@ MOST_TAR_BYTES = 1 << 32
 _ADVICE = "unpack the archive, or get it again"
 
 
-def members(path: str) -> dict[str, Callable[[], bytes]]:
+def members(path: str, inside: Callable[[], bytes] | None = None) -> dict[str, Callable[[], bytes]]:
     """Return the reader of each regular file of an archive, by its name. Links and devices are left out.
+
+    Args:
+        path: the archive.
+        inside: reads its bytes where it is a file of another archive.
 
     Raises:
         InputError: the archive is damaged, encrypted or too large; so do the readers.
     """
     with unreadable(f"{path}: cannot be read", _ADVICE):
-        file: Any = open_file(path)
+        file: Any = io.BytesIO(inside()) if inside else open_file(path)
         readers: dict[str, Callable[[], IO[bytes]]]
         if path.lower().endswith(".zip"):
             packed = zipfile.ZipFile(file)
             readers = {info.filename: partial(packed.open, info) for info in packed.infolist() if not info.is_dir()}
         else:
-            tar = tarfile.TarFile(fileobj=file if path.lower().endswith(".tar") else _decompressed(path))
+            tar = tarfile.TarFile(fileobj=file if path.lower().endswith(".tar") else _decompressed(file))
             readers = {info.name: partial(tar.extractfile, info) for info in tar if info.isreg()}  # type: ignore[misc]
     return {posixpath.normpath(name): partial(_read, f"{path}/{name}", read) for name, read in readers.items()}
 
@@ -55,10 +60,10 @@ def _check_size(size: int, most: int) -> None:
         raise ValueError(f"larger than {most:,} bytes")
 
 
-def _decompressed(path: str) -> IO[bytes]:
+def _decompressed(file: IO[bytes]) -> IO[bytes]:
     """Return the decompressed tar as a temporary file, where each member can be read at once."""
     unpacked = tempfile.TemporaryFile()  # noqa: SIM115
-    with tarfile.open(fileobj=open_file(path)) as tar:
+    with tarfile.open(fileobj=file) as tar:
         stream: Any = tar.fileobj
         stream.seek(0)
         while data := stream.read(1 << 20):

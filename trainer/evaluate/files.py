@@ -103,13 +103,19 @@ class EvaluationFiles:
         self.failed: list[str] = []
         self._packed: dict[str, Callable[[], bytes]] = {}
         for name in filter(ENDINGS.fullmatch, _visible(names)):
-            try:
-                packed = members(self.path(name))
-            except InputError as error:
-                self.failed.append(str(error))
-            else:
-                self._packed |= {f"{name}/{member}": read for member, read in packed.items()}
+            self._add_members(name)
+        # An archive in an archive, and no deeper: a small one could hold itself.
+        for name in filter(ENDINGS.fullmatch, _visible([*self._packed])):
+            self._add_members(name, self._packed[name])
         self.names = sorted(_visible([*names, *self._packed]))
+
+    def _add_members(self, name: str, inside: Callable[[], bytes] | None = None) -> None:
+        try:
+            packed = members(self.path(name), inside)
+        except InputError as error:
+            self.failed.append(str(error))
+        else:
+            self._packed |= {f"{name}/{member}": read for member, read in packed.items()}
 
     @classmethod
     def of_file(cls, path: str) -> EvaluationFiles:

@@ -185,3 +185,23 @@ def test_a_damaged_member_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(content.replace(content[40:60], bytes(20)))
     with pytest.raises(InputError, match=r"a\.zip/x\.txt: cannot be read"):
         EvaluationFiles(str(tmp_path)).bytes("a.zip/x.txt")
+
+
+def test_an_archive_in_an_archive_is_read_and_no_deeper(everything: dict[str, bytes], tmp_path: Path) -> None:
+    spread(everything, tmp_path / "unpacked")
+    plain = EvaluationFiles(str(tmp_path / "unpacked"))
+    deep = tmp_path / "deep.zip"
+    zipped(deep, {"STS.input.x.txt": b"a\tb\n"})
+    (tmp_path / "unpacked/deep.zip").write_bytes(deep.read_bytes())
+    inner = Path(shutil.make_archive(str(tmp_path / "sets"), "gztar", tmp_path / "unpacked"))
+    zipped(tmp_path / "packed/release.zip", {"sets.tar.gz": inner.read_bytes(), "gs.zip": b"no archive"})
+    packed = EvaluationFiles(str(tmp_path / "packed"))
+    inside = "release.zip/sets.tar.gz/"
+    assert [name.removeprefix(inside) for name in packed.names if name.startswith(inside)] == sorted(
+        [*plain.names, "deep.zip"]
+    )
+    (failed,) = packed.failed
+    assert failed.startswith(f"{tmp_path}/packed/release.zip/gs.zip: cannot be read (")
+    for task in TASKS:
+        expected = [(part.name, part.source.kept) for part in task.load(plain, EvaluateOptions())]
+        assert [(part.name, part.source.kept) for part in task.load(packed, EvaluateOptions())] == expected
