@@ -21,6 +21,9 @@ from wikianchor.pipelines.wikimedia.page_kinds import PageKinds
         ("ja", "惑星の一覧", "", ["list"]),
         ("uk", "Меркурій", "{{DisambigG}} {{неоднозначність}}", ["disambiguation"]),
         ("be-tarask", "Мэркурый", "{{неадназначнасць}}", ["disambiguation"]),
+        # Above an article: other meanings are on another page.
+        ("ca", "Berlín", "{{polisèmia|Berlin}} És una ciutat.", []),
+        ("ca", "Berlin", "{{desambiguació}}", ["disambiguation"]),
         ("xx", "Mercury", "{{disambig}}", ["disambiguation"]),
     ],
 )
