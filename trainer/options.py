@@ -9,10 +9,13 @@ from typing import Any
 from wikianchor.io.config_file import add_config, with_settings
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import add_options, program
-from wikianchor.trainer.config import CONFIGS, make
+from wikianchor.trainer.config import CONFIGS, EaseConfig, PairsConfig, SdjcConfig, SpanConfig, make
+from wikianchor.trainer.data.own_rows import open_rows
+from wikianchor.trainer.data.texts import open_texts
 from wikianchor.trainer.mboe.config import ABOUT as MBOE
 from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.mboe.config import make as make_mboe
+from wikianchor.trainer.models.hub import check_model
 
 ABOUT = """\
 Train a model on a dataset, on a CPU, on a GPU, or under torchrun on several of either. The same command, given again
@@ -49,6 +52,22 @@ def parse(argv: Sequence[str]) -> Any:
     flags = vars(task_parser().parse_args(_with_settings(argv)))
     objective = flags.pop("objective")
     return make_mboe(flags) if objective == "mboe" else make(objective, flags)
+
+
+def parse_and_check(argv: Sequence[str]) -> Any:
+    """Return the config that a command line asks for, when its model and data have been found, which takes no torch.
+
+    Raises:
+        InputError, UsageError: as `parse`; or there is no such model, or no dataset that can be trained on.
+    """
+    config = parse(argv)
+    if config.model:
+        check_model(config.model)
+    if isinstance(config, PairsConfig) and not config.dry_run:
+        open_rows(config.data, config.cache, needs_entities=isinstance(config, EaseConfig))
+    elif isinstance(config, SpanConfig | SdjcConfig):
+        open_texts(config.data)
+    return config
 
 
 def _with_settings(argv: Sequence[str]) -> list[str]:

@@ -53,7 +53,8 @@ def run_program(name: str, *arguments: str) -> int:
     from wikianchor.trainer import command
 
     title, options, packages, code = _PROGRAMS[name]
-    command.check_flags(title, importlib.import_module(f"wikianchor.{options}").parse, arguments)
+    of_options = importlib.import_module(f"wikianchor.{options}")
+    command.check_flags(title, getattr(of_options, "parse_and_check", of_options.parse), arguments)
     if packages:
         command.need(getattr(command, packages))
     module = importlib.import_module(f"wikianchor.{code}")

@@ -151,7 +151,8 @@ def run_stage(stage: Stage, beam_args: Sequence[str], *, keep_older: bool = Fals
     fingerprint = fingerprint_of(head, output, shuffle=shuffle)
     work = workspace_of(output, fingerprint, shuffle)
     stage.build(pipeline, head, work)
-    if (old := read_manifest(output)) is not None and (change := _change(old, head, skips)):
+    old = read_manifest(output)
+    if old is not None and old["dataset"] == dataset and (change := _change(old, head, skips)):
         log.info("%s: rebuild, %s; the dataset there stays until the new one is complete", output, change)
     if older := [
         " ".join(filter(None, (source["dataset"], source.get("wiki")))) for source in head.get("older_inputs", ())

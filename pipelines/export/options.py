@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.option_groups import Format, Output, Seed
-from wikianchor.io.options import at_least, option
+from wikianchor.io.options import at_least, between, option
 from wikianchor.pipelines.wikimedia.options import Entities, Sentences
 from wikianchor.schemas.choices import FORMATS, KINDS, LANGUAGES
 
@@ -48,7 +48,11 @@ class ExportOptions(Seed, Format, Entities, Sentences, Output):
         unset="same; other for --kind=cross-lingual-lead",
     )
     negatives: int | None = option(
-        None, metavar="K", help="negatives of each row; 0 for none", unset="as many as --pairs has", check=at_least(0)
+        None,
+        metavar="K",
+        help="negatives of each row; 0 for none",
+        unset="as many as --pairs has",
+        check=between(0, 1000),
     )
     lead_sentences: int = option(2, help="sentences of a lead, or of a passage", check=at_least(1))
     max_per_positive: int = option(

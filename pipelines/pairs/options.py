@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.option_groups import Negatives, Output, Sample
-from wikianchor.io.options import at_least, option, option_group
+from wikianchor.io.options import at_least, between, option, option_group
 from wikianchor.pipelines.pairs.excluded_types import GROUPS, types_named
 from wikianchor.pipelines.wikimedia.dump_names import files_named
 from wikianchor.pipelines.wikimedia.options import Entities, Mentions, SectionLinks, Sentences, Split
@@ -60,7 +60,9 @@ class PairChoices(Split, SectionLinks, Negatives, Sample):
         help="where links are counted for that: corpus (all wikis given), wiki (each by itself), or one such as enwiki",
     )
     candidates: int = option(
-        0, help="draw negatives from N entities fixed for each entity; 0: from its whole type", check=at_least(0)
+        0,
+        help="draw negatives from N entities fixed for each entity; 0: from its whole type",
+        check=between(0, 100_000),
     )
     types: str = option(
         "best_rank",

@@ -134,6 +134,9 @@ def test_pages_of_other_namespaces(tmp_path: Path) -> None:
     (tmp_path / "d.xml").write_bytes(export([page("A", 1, "text"), page("Talk:A", 2, "talk", namespace=1)]))
     assert [each.title for each in wikianchor.read_pages(f"{tmp_path}/d.xml")] == ["A"]
     assert len(list(wikianchor.read_pages(f"{tmp_path}/d.xml", None))) == 2
+    (tmp_path / "scores.tsv").write_text("1.0\ta\tb\n")
+    with pytest.raises(wikianchor.InputError, match="not a MediaWiki XML export"):
+        next(wikianchor.read_pages(tmp_path / "scores.tsv"))
 
 
 def test_items(tmp_path: Path) -> None:

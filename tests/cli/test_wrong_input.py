@@ -121,6 +121,12 @@ wikianchor build --dumps=dumps --output=new --preset=released --wikis=dewiki
   1 --dumps=dumps has no pages-articles dump of dewiki; it has enwiki
 wikianchor build --dumps=dumps --output=new --min_links=-1
   2 --min_links=-1: must not be negative
+wikianchor build --dumps=dumps --output=new --negatives=1000000000000
+  2 --negatives=1000000000000: must be between 0 and 1000
+wikianchor build --dumps=dumps --output=new --candidates=1000000000000
+  2 --candidates=1000000000000: must be between 0 and 100000
+wikianchor pairs --sentences=out/sentences --entities=out/entities --output=out/entities
+  2 --output=out/entities holds the dataset 'entities', which 'pairs' must not replace: name another directory
 wikianchor build --dumps=dumps --output=new --min_links=many
   2 argument --min_links: invalid int value: 'many': see --help
 wikianchor build --dumps=dumps --output=new --candidates=1 --negatives=2

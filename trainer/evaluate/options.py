@@ -17,6 +17,7 @@ from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import at_least, option, program, read_options
 from wikianchor.trainer.choices import POOLERS, PRECISIONS
+from wikianchor.trainer.models.hub import check_model
 from wikianchor.trainer.option_groups import EvaluationData, ModelOptions, Prompt
 
 
@@ -83,3 +84,9 @@ def parse(argv: Sequence[str]) -> EvaluateOptions:
     """Return the options of a command line."""
     flags = parser()
     return read_options(EvaluateOptions, flags.parse_args(with_settings("evaluate", argv, flags)))
+
+
+def parse_and_check(argv: Sequence[str]) -> None:
+    """Raise an error of a command line, or of a model that is not there, which takes no torch."""
+    for path in parse(argv).model:
+        check_model(path)

@@ -62,7 +62,7 @@ class ScoreOptions(Prompt, Device, Output, Model, Dataset):
         metavar="K",
         help="--keep: negatives of each row; rows with fewer are left out",
         unset="as many as leave --rows_kept of the rows, one at least",
-        check=at_least(0),
+        check=between(0, 1000),
     )
     rows_kept: float = option(
         0.5,

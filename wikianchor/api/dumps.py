@@ -11,7 +11,7 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import among, split_list
 from wikianchor.io.storage import file_size, local_path
 from wikianchor.pipelines.sentences.wiki import PageRows, Wiki, open_wiki
-from wikianchor.pipelines.wikimedia.dumps import Range, read_range
+from wikianchor.pipelines.wikimedia.dumps import Range, read_head, read_range
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.wiki_lists import unknown_language, wikis_given
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, iter_lines, parse_item, wanted_filter
@@ -39,6 +39,8 @@ def read_pages(path: str | os.PathLike[str], namespaces: Collection[int] | None 
     'Solar System'
     """
     path = local_path(path)
+    if b"<page>" not in (head := read_head(path)) and b"<mediawiki" not in head:
+        raise InputError(f"{path}: not a MediaWiki XML export")
     for raw, offset in cut_pages(read_range(Range(path, 0, file_size(path), last=True)), path):
         where = f"{path} near byte {offset}"
         if namespaces is None or page_namespace(raw, where) in namespaces:

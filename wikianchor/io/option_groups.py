@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wikianchor.io.options import at_least, directory, option
+from wikianchor.io.options import at_least, between, directory, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class Negatives:
         1,
         metavar="K",
         help="hard negatives of each row; with 0, `pairs` keeps entities without a type",
-        check=at_least(0),
+        check=between(0, 1000),
     )
 
 
