@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from wikianchor.io.option_groups import Negatives, Output, Sample
-from wikianchor.io.options import at_least, option
+from wikianchor.io.options import at_least, directory, option
 from wikianchor.pipelines.wikimedia.options import DocumentsOf, Entities, Mentions, Previous
 
 
@@ -39,6 +39,7 @@ class RetrievalOptions(Negatives, Sample, Previous, Output, Entities, Mentions, 
         help="dataset of `wikianchor documents` to take passages from, such as one of another language; targets are "
         "found by their items",
         unset="that of --documents",
+        parse=directory,
         recorded=False,
     )
     max_passages: int = option(

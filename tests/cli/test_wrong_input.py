@@ -301,6 +301,8 @@ wikianchor retrieval --documents=none --mentions=none --entities=none --output=n
   2 --max_passages=0: must be 1 or more
 wikianchor retrieval --documents=none --mentions=none --entities=none --output=new --corpus=out/pairs
   1 --documents=none: no such directory
+wikianchor retrieval --documents=none --mentions=none --entities=none --output=new --corpus=
+  2 --corpus=: name a directory
 wikianchor interlanguage --entities=out/pairs --output=new
   1 --entities=out/pairs holds the dataset 'pairs', not 'entities'
 wikianchor corpus --input=none.txt --output=new
@@ -467,6 +469,8 @@ trainer mboe --data=text.txt --model=models/toy/model --output=new
   2 --mentions is missing: --entities=detected needs a dictionary
 evaluate --model=models/toy --sts=sts.tsv
   1 models/toy: holds no model (config.json): did you mean models/toy/model?
+evaluate --model=models/toy/model --sts=sts.tsv --output=
+  2 --output=: name a directory
 evaluate --model=/nowhere --sts=sts.tsv
   1 /nowhere: no such directory: name the directory of a model
 evaluate --sts=sts.tsv

@@ -15,7 +15,7 @@ from typing import Any
 from wikianchor.io.config_file import add_config, with_settings
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
-from wikianchor.io.options import at_least, option, program, read_options
+from wikianchor.io.options import at_least, directory, option, program, read_options
 from wikianchor.trainer.choices import POOLERS, PRECISIONS
 from wikianchor.trainer.models.hub import check_model
 from wikianchor.trainer.option_groups import EvaluationData, ModelOptions, Prompt
@@ -25,7 +25,7 @@ from wikianchor.trainer.option_groups import EvaluationData, ModelOptions, Promp
 class SetOptions(EvaluationData):
     """Which sets are scored, and where the results are written."""
 
-    output: str = option("", metavar="DIR", help="directory of the results")
+    output: str = option("", metavar="DIR", help="directory of the results", parse=directory)
     tasks: tuple[str, ...] = option(("all",), help="tasks or groups of them, with commas")
 
     def need(self, *names: str) -> None:
