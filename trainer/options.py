@@ -15,6 +15,7 @@ from wikianchor.trainer.data.texts import open_texts
 from wikianchor.trainer.mboe.config import ABOUT as MBOE
 from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.mboe.config import make as make_mboe
+from wikianchor.trainer.mboe.dictionary import open_mentions
 from wikianchor.trainer.models.hub import check_model
 
 ABOUT = """\
@@ -67,6 +68,8 @@ def parse_and_check(argv: Sequence[str]) -> Any:
         open_rows(config.data, config.cache, needs_entities=isinstance(config, EaseConfig))
     elif isinstance(config, SpanConfig | SdjcConfig):
         open_texts(config.data)
+    elif isinstance(config, MboeConfig) and config.entities == "detected":
+        open_mentions(config.mentions)
     return config
 
 

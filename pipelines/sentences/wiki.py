@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from wikianchor.io.cache import cache_directory
 from wikianchor.io.errors import InputError, Truncated, UsageError
-from wikianchor.io.storage import file_size
+from wikianchor.io.storage import file_size, local_path
 from wikianchor.io.units import duration
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.dataset.reader import Dataset
@@ -394,8 +394,8 @@ def _files(dumps: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> 
         InputError: there is no such file.
         UsageError: no file is named.
     """
-    given = [dumps] if isinstance(dumps, (str, os.PathLike)) else dumps
-    paths = {path for each in given for path in dump_files(os.fspath(each), "dumps")}
+    given: Sequence[Any] = dumps if isinstance(dumps, (list, tuple)) else [dumps]
+    paths = {path for each in given for path in dump_files(local_path(each), "dumps")}
     if not paths:
         raise UsageError("open_wiki: name the dumps of a wiki")
     return sorted(paths, key=part_order)

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.dataset
@@ -284,3 +285,16 @@ def test_workers_of_a_data_loader_share_the_files(demo_build: Path) -> None:
     pairs = wikianchor.open_dataset(demo_build / "pairs")
     loader = data.DataLoader(pairs.to_torch(columns=["text"]), batch_size=None, num_workers=2)
     assert sorted(row["text"] for row in loader) == sorted(row["text"] for row in pairs)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: wikianchor.open_wiki(None), "None must be a text or a path"),
+        (lambda: wikianchor.open_dataset(b"out/demo"), "b'out/demo' must be a text or a path"),
+        (lambda: wikianchor.train(5), r"train\(5\): takes the name of an objective, or what train_config returns"),
+    ],
+)
+def test_a_value_of_another_type_is_named(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        call()

@@ -533,6 +533,8 @@ score --data=corpus --output=new
   2 the following arguments are required: --model: see --help
 score --data=corpus --model=models/toy/model --output=new --rows_kept=2
   2 --rows_kept=2.0: must be between 0 and 1
+score --data=corpus --model=models/toy/model --output=new --positive_cosine=0.4
+  2 --positive_cosine has no effect without --keep
 link --linking=nowhere
   1 nowhere/manifest.json: not there, so this is no finished dataset: wikianchor linking makes one
 link --linking=corpus

@@ -22,6 +22,8 @@ from wikianchor.io.option_groups import Device, Output
 from wikianchor.io.options import at_least, between, option, program, read_options
 from wikianchor.trainer.option_groups import Dataset, Model, Prompt
 
+_OF_KEEP = ("consistency", "positive_cosine", "negative_share", "negatives", "rows_kept")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreOptions(Prompt, Device, Output, Model, Dataset):
@@ -71,7 +73,10 @@ class ScoreOptions(Prompt, Device, Output, Model, Dataset):
     )
 
     def completed(self) -> ScoreOptions:
-        """Return the options; raises UsageError if the output is the input."""
+        """Return the options; raises UsageError if the output is the input, or one has no effect."""
+        for name in () if self.keep else _OF_KEEP:
+            if getattr(self, name) != getattr(ScoreOptions, name):
+                raise UsageError(f"--{name} has no effect without --keep")
         if self.data.rstrip("/") == self.output:
             raise UsageError(f"--output={self.output} is --data: name another directory")
         return self

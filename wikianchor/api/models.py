@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import UsageError
@@ -41,6 +42,8 @@ def train(config: str | Config, *, callbacks: Iterable[Callback] = (), **options
 
     if isinstance(config, str):
         config = train_config(config, **options)
+    elif not is_dataclass(config):
+        raise TypeError(f"train({config!r}): takes the name of an objective, or what train_config returns")
     elif options:
         raise UsageError(f"give {next(iter(options))} to train_config, or use dataclasses.replace")
     return task.run(config, tuple(callbacks))
@@ -70,7 +73,7 @@ def train_config(objective: str, config: str = "", **options: Any) -> Config:
 
     if objective not in CONFIGS:
         choices = f": choose of {', '.join(CONFIGS)}"
-        raise UsageError(f"{objective!r} is no objective{did_you_mean(objective, CONFIGS) or choices}")
+        raise UsageError(f"{objective!r} is no objective{did_you_mean(str(objective), CONFIGS) or choices}")
     given = checked(CONFIGS[objective], "train", options)
     rows = given.get("data")
     if rows is not None and not isinstance(rows, str):

@@ -32,7 +32,13 @@ _ERRNO = re.compile(r"\[errno (\d+)\]", re.IGNORECASE)
 
 
 def local_path(path: str | os.PathLike[str]) -> str:
-    """Return a path or URI as text, with the home directory in place of `~`."""
+    """Return a path or URI as text, with the home directory in place of `~`.
+
+    Raises:
+        TypeError: it is neither a text nor a path.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"{path!r} must be a text or a path")
     return os.path.expanduser(os.fspath(path))
 
 
