@@ -10,13 +10,9 @@ from wikianchor.io.config_file import add_config, with_settings
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import add_options, program
 from wikianchor.trainer.config import CONFIGS, EaseConfig, PairsConfig, SdjcConfig, SpanConfig, make
-from wikianchor.trainer.data.own_rows import open_rows
-from wikianchor.trainer.data.texts import open_texts
 from wikianchor.trainer.mboe.config import ABOUT as MBOE
 from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.mboe.config import make as make_mboe
-from wikianchor.trainer.mboe.dictionary import open_mentions
-from wikianchor.trainer.models.hub import check_model
 
 ABOUT = """\
 Train a model on a dataset, on a CPU, on a GPU, or under torchrun on several of either. The same command, given again
@@ -55,12 +51,18 @@ def parse(argv: Sequence[str]) -> Any:
     return make_mboe(flags) if objective == "mboe" else make(objective, flags)
 
 
-def parse_and_check(argv: Sequence[str]) -> Any:
-    """Return the config that a command line asks for, when its model and data have been found, which takes no torch.
+def check_inputs(argv: Sequence[str]) -> None:
+    """Look for the model and the data that a command line names, which takes no torch.
 
     Raises:
-        InputError, UsageError: as `parse`; or there is no such model, or no dataset that can be trained on.
+        InputError: there is no such model, or no dataset that can be trained on.
     """
+    # Help and mistakes in flags need neither NumPy nor Arrow.
+    from wikianchor.trainer.data.own_rows import open_rows
+    from wikianchor.trainer.data.texts import open_texts
+    from wikianchor.trainer.mboe.dictionary import open_mentions
+    from wikianchor.trainer.models.hub import check_model
+
     config = parse(argv)
     if config.model:
         check_model(config.model)
@@ -70,7 +72,6 @@ def parse_and_check(argv: Sequence[str]) -> Any:
         open_texts(config.data)
     elif isinstance(config, MboeConfig) and config.entities == "detected":
         open_mentions(config.mentions)
-    return config
 
 
 def _with_settings(argv: Sequence[str]) -> list[str]:

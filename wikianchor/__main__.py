@@ -54,9 +54,11 @@ def run_program(name: str, *arguments: str) -> int:
 
     title, options, packages, code = _PROGRAMS[name]
     of_options = importlib.import_module(f"wikianchor.{options}")
-    command.check_flags(title, getattr(of_options, "parse_and_check", of_options.parse), arguments)
+    command.check_flags(title, of_options.parse, arguments)
     if packages:
         command.need(getattr(command, packages))
+    if look := getattr(of_options, "check_inputs", None):
+        command.check_flags(title, look, arguments)
     module = importlib.import_module(f"wikianchor.{code}")
     if signal.getsignal(signal.SIGINT) is _end_at_once:
         # The command has no handler of its own.

@@ -174,7 +174,8 @@ def _concatenated(points: npt.NDArray[np.uint32], first: Ints, last: Ints) -> tu
     """Return the ranges [first, last) of a text, with a separator after each, and the (ranges + 1,) offsets of them."""
     lengths = last - first + 1
     starts = np.append(0, np.cumsum(lengths))
-    text = points[np.repeat(first - starts[:-1], lengths) + np.arange(starts[-1])]
+    # The last range may end where the text does, and has no character behind it.
+    text = points.take(np.repeat(first - starts[:-1], lengths) + np.arange(starts[-1]), mode="clip")
     text[starts[1:] - 1] = 0
     return text, starts
 

@@ -86,7 +86,7 @@ def parse(argv: Sequence[str]) -> EvaluateOptions:
     return read_options(EvaluateOptions, flags.parse_args(with_settings("evaluate", argv, flags)))
 
 
-def parse_and_check(argv: Sequence[str]) -> None:
-    """Raise an error of a command line, or of a model that is not there, which takes no torch."""
+def check_inputs(argv: Sequence[str]) -> None:
+    """Look for the models that a command line names, which takes no torch; raise InputError where one is missing."""
     for path in parse(argv).model:
         check_model(path)
