@@ -38,14 +38,14 @@ def train(config: str | Config, *, callbacks: Iterable[Callback] = (), **options
     >>> wikianchor.train("ease", data="out/demo/pairs", new="tiny", output="models/one", device="cpu", **sizes)
     'models/one/model'
     """
-    from wikianchor.trainer import task
-
     if isinstance(config, str):
         config = train_config(config, **options)
     elif not is_dataclass(config):
         raise TypeError(f"train({config!r}): takes the name of an objective, or what train_config returns")
     elif options:
         raise UsageError(f"give {next(iter(options))} to train_config, or use dataclasses.replace")
+    from wikianchor.trainer import task
+
     return task.run(config, tuple(callbacks))
 
 
