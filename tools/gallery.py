@@ -1,6 +1,8 @@
 """Write docs/gallery.md, what the datasets of the demo hold of one page: part of `make docs`.
 
-python -m tools.gallery [PAGE]
+    python -m tools.gallery [PAGE]
+
+PAGE is another file to write instead.
 """
 
 from __future__ import annotations

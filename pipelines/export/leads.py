@@ -8,13 +8,12 @@ template and the first one kept does not begin with the title, but for an articl
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -143,28 +142,25 @@ def read_page_texts(
         items: path of the table of `index_items`.
         indexes: the title index of each wiki, an `IndexBuilt` of `titles.steps`, whose module imports Beam.
     """
-    pages: list[tuple[str, int, int]] = []
+    pages: list[tuple[int, int]] = []
     numbers: list[list[int]] = []
     texts: list[str] = []
     wiki = task.wikis.index(shard.wiki)
-    index, tables = TitleIndex(indexes[shard.wiki].path), open_tables(items)
-
-    def item_of(titles: pa.Array) -> Ints:
-        return find(tables["qids"], index.look_up([titles])[0])
-
-    for page, of_page in pages_with_texts(shard.path, kind, task.lead_sentences, lambda titles: item_of(titles) >= 0):
+    tables = open_tables(items)
+    wanted, indices = _pages_of_items(shard.path, TitleIndex(indexes[shard.wiki].path), tables["qids"])
+    for page, of_page in pages_with_texts(shard.path, kind, task.lead_sentences, wanted):
         if len(of_page) > task.sentences:
             hashes = mix(task.seed, wiki, page["page_id"], np.array([number for number, _ in of_page]))
             of_page = [of_page[row] for row in np.sort(np.argsort(hashes)[: task.sentences])]
-        pages.append((page["title"], page["page_id"], page["rev_id"]))
+        pages.append((page["page_id"], page["rev_id"]))
         numbers.append([number for number, _ in of_page])
         texts += [text for _, text in of_page]
-    titles, page_ids, rev_ids = zip(*pages, strict=True) if pages else ((), (), ())
+    page_ids, rev_ids = zip(*pages, strict=True) if pages else ((), ())
     # One element for each text from here on.
     owners = np.repeat(np.arange(len(pages)), np.array([len(of_page) for of_page in numbers], np.int64))
     ids = np.array(page_ids, np.int64)[owners]
     columns = {
-        "entity_id": tables["ids"][item_of(pa.array(titles, pa.string()))[owners]].astype(np.uint64),
+        "entity_id": tables["ids"][indices[np.searchsorted(wanted, ids)]].astype(np.uint64),
         # Two pages of one item: the older one is its page.
         "rank": ids.astype(np.uint64),
         "text": pa.array(texts, pa.string()),
@@ -178,13 +174,28 @@ def read_page_texts(
     return len(ids)
 
 
+def _pages_of_items(path: str, index: TitleIndex, qids: Ints) -> tuple[Ints, Ints]:
+    """Return the ids of the pages in a shard that are of one of some items, ascending, and the index of each's item.
+
+    All titles are looked up at once, since each look-up reads the whole index of titles.
+    """
+    batches = list(read_batches(path, ("page_id", "title")))
+    ids, first = np.unique(
+        np.concatenate([np.zeros(0, np.int64), *(batch["page_id"].to_numpy() for batch in batches)]), return_index=True
+    )
+    titles = pa.chunked_array([batch["title"] for batch in batches], pa.string()).take(pa.array(first))
+    indices = find(qids, index.look_up(titles.chunks)[0])
+    known = indices >= 0
+    return ids[known], indices[known]
+
+
 def config_of(kind: str) -> str:
     """Return the config of `sentences` that texts of a kind are read in."""
     return "documents" if kind in OF_DOCUMENTS else "sentences"
 
 
 def pages_with_texts(
-    path: str, kind: str, most: int, is_wanted: Callable[[pa.Array], npt.NDArray[np.bool_]] | None = None
+    path: str, kind: str, most: int, pages: Ints | None = None
 ) -> Iterator[tuple[Mapping[str, Any], list[tuple[int, str]]]]:
     """Yield the pages in a shard, as a row of theirs, with their texts of a kind.
 
@@ -192,13 +203,12 @@ def pages_with_texts(
         path: the shard, of the config `config_of(kind)`.
         kind: the kind of text, of those of `PAGE_TEXTS`.
         most: the largest number of sentences of a lead or a passage.
-        is_wanted: which pages are read, by their titles; all by default.
+        pages: the ids of the pages that are read, ascending; all by default.
     """
 
     def wanted(batch: pa.RecordBatch) -> list[dict[str, Any]]:
-        if is_wanted:
-            titles = batch["title"].dictionary_encode()
-            batch = batch.filter(pa.array(is_wanted(titles.dictionary)).take(titles.indices))
+        if pages is not None:
+            batch = batch.filter(pa.array(find(pages, batch["page_id"].to_numpy()) >= 0))
         rows: list[dict[str, Any]] = batch.to_pylist()
         return rows
 
