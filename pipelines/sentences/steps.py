@@ -43,7 +43,7 @@ from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.unpacked import read_copy
 from wikianchor.pipelines.wikimedia.wikitext.definitions import template_title
-from wikianchor.pipelines.wikimedia.wikitext.parser_functions import DATED
+from wikianchor.pipelines.wikimedia.wikitext.parser_functions import OF_DUMP
 from wikianchor.schemas import sentences
 
 ROW_GROUP = 10_000
@@ -285,7 +285,7 @@ class _UnchangedPages:
 
 
 # What shows something else by another dump.
-_OF_DUMP = (b"#invoke", *map(str.encode, DATED))
+_OF_DUMP = (b"#invoke", *map(str.encode, OF_DUMP))
 # The name of a template in escaped wikitext.
 _TEMPLATE_NAME = re.compile(rb"\{\{\s*([^{}|\n]+)")
 

@@ -24,7 +24,7 @@ from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.unpacked import ChunkCopy
 from wikianchor.pipelines.wikimedia.wikitext.definitions import TEMPLATE, template_title
-from wikianchor.pipelines.wikimedia.wikitext.modules import MODULE, PREFIX
+from wikianchor.pipelines.wikimedia.wikitext.served import MODULE, PREFIX
 from wikianchor.pipelines.wikimedia.wikitext.template_pages import Definition, definition_of, definition_of_module
 from wikianchor.schemas.templates import SCHEMA
 

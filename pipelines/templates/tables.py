@@ -16,7 +16,7 @@ from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.templates.steps import TemplateReading
 from wikianchor.pipelines.templates.store import COLUMNS, save_store
-from wikianchor.pipelines.wikimedia.wikitext.parser_functions import DATED
+from wikianchor.pipelines.wikimedia.wikitext.parser_functions import OF_DUMP
 from wikianchor.pipelines.wikimedia.wikitext.served import NO_FACTS, DumpFacts
 from wikianchor.pipelines.wikimedia.wikitext.template_pages import ANY
 
@@ -86,8 +86,8 @@ def _definitions(shards: Sequence[str], callers: defaultdict[int, list[int]]) ->
             ):
                 key = hash_string(title)
                 definitions[key] = hash_string(f"{kind} {disambiguation}\n{body or ''}")
-                # The date of the dump is another one now.
-                calls = [*calls, ANY] if any(name in (body or "") for name in DATED) else calls
+                # The date of the dump is another one now, and other pages exist.
+                calls = [*calls, ANY] if any(name in (body or "") for name in OF_DUMP) else calls
                 for called in (body,) if kind == "redirect" else calls:
                     callers[hash_string(called)].append(key)
     return definitions

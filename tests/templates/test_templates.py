@@ -154,15 +154,15 @@ def test_templates_that_mark_disambiguation_pages_are_found_by_the_switch_by_red
 
 def test_a_change_reaches_all_that_call_it(tmp_path: Path, wikianchor: Run) -> None:
     shards = []
-    # The date of the dump is another one.
-    templates = {**TEMPLATES, "Now": "in {{CURRENTYEAR}}"}
+    # The date of the dump is another one, and other pages may exist.
+    templates = {**TEMPLATES, "Now": "in {{CURRENTYEAR}}", "Exists": "{{#ifexist:{{{1}}}|here}}"}
     for name, bodies in (("old", templates), ("new", {**templates, "Mark": " (a city)"})):
         source = dump(tmp_path / name, bodies)
         assert wikianchor("templates", f"--dumps={source}", f"--output={tmp_path}/{name}/out").status == 0
         shards.append([str(path) for path in (tmp_path / name / "out").rglob("*.parquet")])
     changed = changed_templates(*shards).tolist()
-    assert changed == sorted(map(hash_string, ("Mark", "Now", "Place", "Town", "City")))
-    assert changed_templates(shards[0], shards[0]).tolist() == [hash_string("Now")]
+    assert changed == sorted(map(hash_string, ("Mark", "Now", "Exists", "Place", "Town", "City")))
+    assert changed_templates(shards[0], shards[0]).tolist() == sorted(map(hash_string, ("Now", "Exists")))
 
 
 def test_a_dump_without_templates_is_fine(tmp_path: Path, wikianchor: Run) -> None:

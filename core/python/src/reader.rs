@@ -59,11 +59,17 @@ fn engine_of(
 /// What Python shows for the engine: `wikitext.definitions.Definitions` of the wiki.
 fn server_of(py: Python<'_>, definitions: Py<PyAny>) -> PyResult<Server> {
     let runs_modules = definitions.getattr(py, "runs_modules")?.extract(py)?;
-    let (of_serve, of_invoke) = (definitions.clone_ref(py), definitions);
+    let (of_serve, of_choose, of_invoke) = (definitions.clone_ref(py), definitions.clone_ref(py), definitions);
     let serve = move |name: &str, arguments: &[String]| {
         let by_python = |py: Python<'_>| -> PyResult<String> {
             let texts = PyList::new(py, arguments)?;
             of_serve.call_method1(py, "serve", (name, texts))?.extract(py)
+        };
+        Python::attach(by_python).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let choose = move |texts: [&str; 4]| {
+        let by_python = |py: Python<'_>| -> PyResult<String> {
+            of_choose.call_method1(py, "choose", (texts[0], texts[1], texts[2], texts[3]))?.extract(py)
         };
         Python::attach(by_python).unwrap_or_else(|error| panic!("{error}"))
     };
@@ -78,7 +84,7 @@ fn server_of(py: Python<'_>, definitions: Py<PyAny>) -> PyResult<Server> {
         };
         Python::attach(by_python).unwrap_or_else(|error| panic!("{error}"))
     };
-    Ok(Server { serve: Box::new(serve), invoke: Box::new(invoke), runs_modules })
+    Ok(Server { serve: Box::new(serve), choose: Box::new(choose), invoke: Box::new(invoke), runs_modules })
 }
 
 /// The arguments of a call as a `dict`, in their order.

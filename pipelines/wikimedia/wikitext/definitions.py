@@ -162,7 +162,7 @@ class Definitions:
         self._title_of = lru_cache(maxsize=1 << 14)(partial(template_title, site=site))
         self._nodes = self._size = 0
         facts = DumpFacts(**json.loads(find(FACTS) or "{}"))
-        self._served = Served(site, facts.date)
+        self._served = Served(site, facts.date, find)
         self._modules = Modules(site, find, self, self._served) if facts.lua else None
 
     @property
@@ -178,6 +178,10 @@ class Definitions:
     def serve(self, name: str, arguments: Sequence[str]) -> str:
         """Return what a function of SERVED shows."""
         return unsure("".join(arguments)) or self._served.show(SERVED[name], arguments)
+
+    def choose(self, title: str, page: str, shown: str, other: str) -> str:
+        """Return what `{{#ifexist:}}` shows of a title on a page, from its two branches."""
+        return unsure(title) or self._served.choose(title, page, shown, other)
 
     def invoke(
         self,
@@ -353,6 +357,9 @@ class _Given:
     def pair(self, position: int) -> tuple[str, Callable[[], str]] | None:
         name, value = self._rest[position - 1]
         return None if name is None else (self._shown(name), lambda: self._shown(value))
+
+    def choose(self, title: str, shown: str, other: str) -> str:
+        return self._definitions.choose(title, self._page, shown, other)
 
     def _shown(self, nodes: Nodes) -> str:
         return self._definitions._shown(nodes, self._frame, self._page).strip()

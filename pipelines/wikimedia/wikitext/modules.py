@@ -21,12 +21,9 @@ from wikianchor.pipelines.wikimedia.wikitext.braces import Argument, Call, Nodes
 from wikianchor.pipelines.wikimedia.wikitext.numbers import number_form, number_writer
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNKNOWN
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED, protect
-from wikianchor.pipelines.wikimedia.wikitext.served import Served
+from wikianchor.pipelines.wikimedia.wikitext.served import MODULE, PREFIX, Served
 from wikianchor.pipelines.wikimedia.wikitext.styles import hidden_classes, without_hidden
 
-MODULE, CATEGORY = 828, 14
-PREFIX = "Module:"
-"""Before the titles of modules among those of templates, on every wiki."""
 _LIMITS = package_json("pipelines.wikimedia", "limits.json")
 # Instructions of Lua for a call; for a page, and for each character of it.
 CALL_BUDGET: int = _LIMITS["lua_call"]
@@ -81,8 +78,6 @@ class Modules:
         self._of_page = False
         # What is said of pages that may exist: "1" or "0", "" to end the call.
         self._exist = ""
-        names = [re.escape(name) for name, key in site.namespaces.items() if key == CATEGORY]
-        self._category = re.compile(rf"\[\[\s*(?:{'|'.join(names)})\s*:[^\[\]]*\]\]", re.IGNORECASE)
 
     @property
     def is_running(self) -> bool:
@@ -154,7 +149,7 @@ class Modules:
         with_none = self._process.invoke(*call)
         self._exist = ""
         ok = with_all.ok and with_none.ok
-        ok = ok and self._category.sub("", with_all.text) == self._category.sub("", with_none.text)
+        ok = ok and self._served.without_categories(with_all.text) == self._served.without_categories(with_none.text)
         return Shown(ok, with_none.text, shown.cost + with_all.cost + with_none.cost)
 
     def _answer(self, name: str, *arguments: Any) -> Any:
@@ -212,10 +207,8 @@ class Modules:
         return [known or 0, rest if known else title, fragment.strip().replace("_", " "), ""]
 
     def _answer_exists(self, namespace: float, text: str) -> str:
-        title = {10: text, MODULE: PREFIX + text}.get(int(namespace))
         self._of_page = True
-        is_known = title is not None and self._find(title) is not None
-        return "1" if is_known or (namespace == 0 and text == self._running[-1][2]) else self._exist
+        return "1" if self._served.exists(int(namespace), text, self._running[-1][2]) else self._exist
 
     def _answer_nowiki(self, text: str) -> str:
         return protect(text)

@@ -36,6 +36,9 @@ class Arguments(Protocol):
     def pair(self, position: int) -> tuple[str, Callable[[], str]] | None:
         """Return name and value of an argument with a "=", None for others."""
 
+    def choose(self, title: str, shown: str, other: str) -> str:
+        """Return one of two texts by whether a page exists, UNKNOWN if that is not known."""
+
 
 def unsure(text: str) -> str:
     """Return the first placeholder in a text whose words are not known; "" if all are known."""
@@ -112,9 +115,8 @@ def _iferror(given: Arguments) -> str:
 
 
 def _if_exists(given: Arguments) -> str:
-    # Which pages a wiki has is not known.
-    shown = given.text(1)
-    return shown if shown == given.text(2) else UNKNOWN
+    shown, other = given.text(1), given.text(2)
+    return shown if shown == other else given.choose(given.text(0), shown, other)
 
 
 def _tag(given: Arguments) -> str:
@@ -216,8 +218,8 @@ SERVED = {
 """Functions that need facts of the wiki or its dump (`served.Served`), with what they show."""
 VARIABLES: Mapping[str, str] = _DATA["variables"]
 """Magic words for the time, which is that of the dump, with their forms for `{{#time:}}`."""
-DATED = ("#time", "CURRENT", "LOCAL")
-"""Parts of the names of what shows the date: a text without them shows none."""
+OF_DUMP = ("#time", "CURRENT", "LOCAL", "#ifexist")
+"""Parts of the names of what depends on the dump, by its date or by the pages that it has."""
 INVOKE = frozenset(name for name, kind in _DATA["functions"].items() if kind == "invoke")
 """Functions that run a Lua module."""
 UNFORMATTED = frozenset(_DATA["unformatted"])

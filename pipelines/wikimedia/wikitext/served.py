@@ -1,4 +1,5 @@
-"""Parser functions that need facts of the wiki or of its dump: names of namespaces and languages, messages, the date.
+"""Parser functions that need facts of the wiki or of its dump: names of namespaces and languages, messages, the date,
+which pages exist.
 
 Both engines use them; the core calls them. https://www.mediawiki.org/wiki/Help:Magic_words and
 https://www.mediawiki.org/wiki/Help:Extension:ParserFunctions
@@ -16,6 +17,7 @@ from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.choices import ON
 from wikianchor.pipelines.wikimedia.dump_names import dump_date
 from wikianchor.pipelines.wikimedia.site import Site, fold_name
+from wikianchor.pipelines.wikimedia.titles import parse_target
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNKNOWN
 
 FACTS = " dump"
@@ -23,6 +25,10 @@ FACTS = " dump"
 _MESSAGES: dict[str, dict[str, str]] = package_json("pipelines.wikimedia", "messages.json")["messages"]
 _NAMES: dict[str, str] = package_json("pipelines.wikimedia", "messages.json")["languages"]
 _MONTHS: dict[str, str] = package_json("pipelines.wikimedia", "messages.json")["months"]
+MAIN, TEMPLATE, CATEGORY, MODULE = 0, 10, 14, 828
+PREFIX = "Module:"
+"""Before the titles of modules among those of templates, on every wiki."""
+_LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|([^\[\]|]*))?\]\]")
 _ISO = re.compile(r"(\d{4})-(\d\d?)(?:-(\d\d?))?(?:[T ](\d\d?):(\d\d)(?::(\d\d))?)?(?:Z|\+00:?00| UTC)?")
 _STAMP = re.compile(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d))?")
 _TOKEN = re.compile(r'"[^"]*"|xn|x[a-zA-Z]{1,2}|.', re.DOTALL)
@@ -74,10 +80,13 @@ class Served:
     Args:
         site: the wiki.
         date: that of its dump, YYYYMMDD; "" if it is not known.
+        find: returns the body of a template by its title, of a module by PREFIX and its title; None if it is not known.
     """
 
-    def __init__(self, site: Site, date: str = "") -> None:
-        self._site = site
+    def __init__(self, site: Site, date: str = "", find: Callable[[str], str | None] = lambda title: None) -> None:
+        self._site, self._find = site, find
+        names = [re.escape(name) for name, key in site.namespaces.items() if key == CATEGORY]
+        self._category = re.compile(rf"\[\[\s*(?:{'|'.join(names)})\s*:[^\[\]]*\]\]", re.IGNORECASE)
         self._now = datetime.strptime(date, "%Y%m%d").replace(tzinfo=timezone.utc) if date else None
         self._names = dict(site.namespace_names)
 
@@ -99,6 +108,59 @@ class Served:
         question = arguments[:1] if name == "message" else (self._site.language, *[*arguments, ""][:2])
         shown = self.answer(name, *question)
         return UNKNOWN if shown is None else shown
+
+    def choose(self, title: str, page: str, shown: str, other: str) -> str:
+        """Return what `{{#ifexist:}}` shows.
+
+        Where it is not known whether the page exists, it is known what readers see if the two texts differ only in
+        categories or in links to the page. Such a link is shown: without the page it leads nowhere, as any red link.
+
+        Args:
+            title: the title that is asked for.
+            page: title of the page with the call.
+            shown, other: what is shown if there is such a page, and if there is none.
+
+        >>> from wikianchor.pipelines.wikimedia.site import site_for
+        >>> served = Served(site_for("enwiki"))
+        >>> [served.choose(title, "A", "yes", "no") for title in ("A", "", "a|b", ":fr:A", "B")]
+        ['yes', 'no', 'no', 'no', '\uffff']
+        >>> served.choose("b", "A", "c[[Category:D]]", "c"), served.choose("b", "A", "[[B|c]]", "c")
+        ('c', '[[B|c]]')
+        """
+        target = parse_target(title, self._site)
+        if target is None or target.interwiki or not target.title:
+            # Pages of other wikis do not exist here.
+            return other
+        name = target.title if target.namespace == MAIN else target.title.partition(":")[2]
+        if self.exists(target.namespace, name, page):
+            return shown
+        if self.without_categories(shown) == self.without_categories(other):
+            return other
+
+        def unlinked(link: re.Match[str]) -> str:
+            leads_there = parse_target(link[1], self._site) == target
+            return (link[1] if link[2] is None else link[2]) if leads_there else link[0]
+
+        return shown if "[[" not in other and _LINK.sub(unlinked, shown) == other else UNKNOWN
+
+    def exists(self, namespace: int, title: str, page: str) -> bool:
+        """Return whether a page is known to exist: a template or a module of the dump, or the page with the call.
+
+        Others are not known: a part of a dump does not have all pages.
+
+        Args:
+            namespace: its namespace.
+            title: its title without the namespace.
+            page: title of the page with the call.
+        """
+        if namespace == MAIN:
+            return title == page
+        keys = {TEMPLATE: title, MODULE: PREFIX + title}
+        return namespace in keys and self._find(keys[namespace]) is not None
+
+    def without_categories(self, text: str) -> str:
+        """Return wikitext without its links to categories and white space around it."""
+        return self._category.sub("", text).strip()
 
     def answer(self, name: str, *arguments: Any) -> Any:
         """Answer a question of a module; None if only the server knows."""

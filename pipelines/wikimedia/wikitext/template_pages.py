@@ -11,8 +11,8 @@ from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.braces import Call, Nodes, Parameter, parse_braces
 from wikianchor.pipelines.wikimedia.wikitext.definitions import LONGEST, transcluded
 from wikianchor.pipelines.wikimedia.wikitext.inline import frames_text, makes_block
-from wikianchor.pipelines.wikimedia.wikitext.modules import PREFIX
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import FUNCTIONS
+from wikianchor.pipelines.wikimedia.wikitext.served import PREFIX
 
 _CATEGORY = re.compile(r"\[\[[^\[\]|:]*:[^\[\]]*\]\]")
 _BLANK = re.compile(r"\s*")

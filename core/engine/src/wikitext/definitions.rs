@@ -50,12 +50,15 @@ pub struct Invocation<'a> {
 
 /// What a function of the wiki's facts shows, from its name and its arguments.
 pub type Serve = Box<dyn Fn(&str, &[String]) -> String + Send + Sync>;
+/// What `{{#ifexist:}}` shows, from the title, that of the page, and the two branches.
+pub type Choose = Box<dyn Fn([&str; 4]) -> String + Send + Sync>;
 /// What a call of a module shows.
 pub type Invoke = Box<dyn Fn(&Invocation) -> String + Send + Sync>;
 
 /// What only Python shows: functions that need facts of the wiki, and Lua modules.
 pub struct Server {
     pub serve: Serve,
+    pub choose: Choose,
     pub invoke: Invoke,
     /// Whether modules are run.
     pub runs_modules: bool,
@@ -533,6 +536,13 @@ impl<'g> Given<'g, '_> {
             Some(argument) => self.shown(&argument.value),
             None => Cow::Borrowed(""),
         }
+    }
+
+    /// One of two texts, by whether a page exists.
+    pub fn choose(&self, shown: &str, other: &str) -> String {
+        let (title, page) = (unicode::strip(self.first), self.expansion.page);
+        let choose = |server: &Server| (server.choose)([title, page, shown, other]);
+        self.expansion.definitions.server.as_ref().map_or_else(|| UNKNOWN_TEXT.to_owned(), choose)
     }
 
     /// The value of an expression.

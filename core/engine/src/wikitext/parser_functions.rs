@@ -187,12 +187,11 @@ fn pad<'g>(given: &mut Given<'g, '_>, left: bool) -> Cow<'g, str> {
 }
 
 fn ifexist<'g>(given: &mut Given<'g, '_>) -> Cow<'g, str> {
-    // Which pages a wiki has is not known.
-    let shown = given.text(1);
-    if shown == given.text(2) {
+    let (shown, other) = (given.text(1), given.text(2));
+    if shown == other {
         shown
     } else {
-        UNKNOWN.to_string().into()
+        given.choose(&shown, &other).into()
     }
 }
 
