@@ -32,8 +32,12 @@ MEMORY, SOFT_MEMORY, CLEAN = 160 << 20, 128 << 20, 24 << 20
 DATA_LIMIT = 20_000_000
 # CPU seconds of a call, which only work takes that is not counted: to compare or join long texts again and again.
 SECONDS = 60
-# Patterns that are kept.
-CACHED = 5_000
+# Patterns and answers that are kept, and the characters of a question whose answer is kept.
+CACHED, LONGEST_KEPT = 5_000, 500
+# Questions whose answers depend on the wiki and the date of its dump alone, so that they are kept.
+CONSTANT = frozenset(
+    ("title", "number", "plain_number", "fallbacks", "language_name", "message", "plural", "date", "clock", "time")
+)
 DATA = Path(__file__).parent / "data"
 _BASIC_ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|lt|gt|amp|quot|nbsp);")
 _FORMS: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC", "NFKD")
@@ -55,11 +59,13 @@ class Child:
         self._chunks: dict[str, Any] = {}
         self._libraries: dict[str, Any] = {}
         self._caches: list[Any] = []
+        self._answers: dict[tuple[Any, ...], Any] = {}
         self._kept: list[tuple[Any, bytes]] = []
         self._new_set = self.lua.execute(
             b"local f = python.as_function return function(test) return setmetatable({}, {__index = f(test)}) end"
         )
         self._out_of_memory = False
+        self._page, self._of_page = "", False
         functions = (self.ask, self.load_chunk, self.load_library, self.plan, self.program)
         host: dict[str, Any] = {function.__name__: self._safe(function) for function in functions}
         host |= {
@@ -109,9 +115,10 @@ class Child:
             return [False, "limit", 0]
         return [bool(ok), text.decode("utf-8", "replace"), int(used)]
 
-    def call(self, *arguments: Any) -> list[Any]:
-        """Do as `invoke` for a call of a page, and tidy up after it."""
+    def call(self, page: str, *arguments: Any) -> list[Any]:
+        """Do as `invoke` for a call of a page, by its title, and tidy up after it."""
         self._out_of_memory = False
+        self._page, self._of_page = page, False
         limit = int(time.process_time()) + SECONDS
         resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
         shown = self.invoke(*arguments)
@@ -126,7 +133,12 @@ class Child:
             self._collect(b"collect")
             self._collect(b"stop")
         # More than half of what may be in use before a call is kept: a new process takes less.
-        return ["result", *shown, self._used() > CLEAN]
+        return ["result", *shown, self._of_page, self._used() > CLEAN]
+
+    def page(self) -> bytes:
+        """Return the title of the page with the call, on which its result depends from here on."""
+        self._of_page = True
+        return self._page.encode("utf-8", "replace")
 
     def _used(self) -> int:
         return int(self._collect(b"count") * 1024)
@@ -215,7 +227,15 @@ class Child:
         if own is not None:
             return own(self, *arguments)
         given = [item.decode("utf-8", "replace") if isinstance(item, bytes) else item for item in arguments]
-        return self.lua_value(ask_parent(name.decode(), *given))
+        question = (name.decode(), *given)
+        if question in self._answers:
+            return self.lua_value(self._answers[question])
+        answer = ask_parent(*question)
+        if question[0] in CONSTANT and sum(len(str(item)) for item in given) <= LONGEST_KEPT:
+            if len(self._answers) >= CACHED:
+                self._answers.clear()
+            self._answers[question] = answer
+        return self.lua_value(answer)
 
 
 def _key(key: str) -> Any:
@@ -269,6 +289,7 @@ def _normalised(form: Literal["NFC", "NFD", "NFKC", "NFKD"], child: Child, text:
 
 
 _OWN: dict[str, Callable[..., Any]] = {
+    "page": Child.page,
     "codes": _codes,
     "sub": _sub,
     "find": _find,
@@ -302,7 +323,8 @@ def ask_parent(*question: Any) -> Any:
     """Return the answer to a question; run the calls that it takes meanwhile."""
     write(["ask", *question])
     while (message := read())[0] == "invoke":
-        write(["result", *_child().invoke(*message[1:]), False])
+        # The title of the page is that of the outermost call.
+        write(["result", *_child().invoke(*message[2:]), False, False])
     return message[1]
 
 

@@ -29,11 +29,13 @@ class Shown(NamedTuple):
         ok: whether it returned.
         text: what it shows, or why it failed.
         cost: the instructions that it took.
+        of_page: whether it depends on the title of the page, asked in it and not in a call within it.
     """
 
     ok: bool
     text: str
     cost: int
+    of_page: bool = False
 
 
 class LuaProcess:
@@ -55,8 +57,8 @@ class LuaProcess:
         """Return what a function shows.
 
         Args:
-            call: budget of instructions, title of the module, name of the function, title and arguments of the frame,
-                and of its parent or None.
+            call: title of the page, budget of instructions, title of the module, name of the function, title and
+                arguments of the frame, and of its parent or None.
 
         Raises:
             UsageError: lupa is not installed.
@@ -79,9 +81,9 @@ class LuaProcess:
                 self._check_time(call)
                 assert self._process is not None
                 if self._process.wait() < 0:
-                    raise InputError(f"{call[1]}: the process that runs Lua was killed: is there memory?") from error
+                    raise InputError(f"{call[2]}: the process that runs Lua was killed: is there memory?") from error
                 # Lua ends the process where it has no memory left to report that.
-                shown = Shown(False, "memory", 0)
+                shown = Shown(False, "memory", 0, of_page=True)
                 self.close()
         return shown
 
@@ -89,7 +91,7 @@ class LuaProcess:
         """Raise InputError if the process ended because a call took too long."""
         if self._process is not None and self._process.wait() == -signal.SIGXCPU:
             self.close()
-            raise InputError(f"{call[1]}: {call[2]} takes a minute of CPU, but few instructions: give --lua=off")
+            raise InputError(f"{call[2]}: {call[3]} takes a minute of CPU, but few instructions: give --lua=off")
 
     def close(self) -> None:
         """End the process."""
@@ -124,10 +126,10 @@ class LuaProcess:
                 self._write(["answer", self._answer(*message[1:])])
         finally:
             self._depth -= 1
-        _, ok, text, cost, is_full = message
+        _, *shown, is_full = message
         if is_full:
             self.close()
-        return Shown(ok, text, cost)
+        return Shown(*shown)
 
     def _write(self, message: list[Any]) -> None:
         assert self._process is not None

@@ -127,7 +127,8 @@ class Modules:
         self._running.append((frame, depth, page))
         try:
             given = [[each.title, _flat(each.arguments.items())] for each in (Frame(title, frame.arguments), parent)]
-            ok, text, cost = self._invoke(budget, title, function, *given)
+            ok, text, cost, of_page = self._invoke(page, budget, title, function, *given)
+            self._of_page = self._of_page or of_page
         finally:
             self._running.pop()
         marks = {mark for each in (frame, parent) for value in each.arguments.values() for mark in _MARK.findall(value)}
@@ -150,7 +151,7 @@ class Modules:
         self._exist = ""
         ok = with_all.ok and with_none.ok
         ok = ok and self._served.without_categories(with_all.text) == self._served.without_categories(with_none.text)
-        return Shown(ok, with_none.text, shown.cost + with_all.cost + with_none.cost)
+        return Shown(ok, with_none.text, shown.cost + with_all.cost + with_none.cost, of_page=True)
 
     def _answer(self, name: str, *arguments: Any) -> Any:
         """Answer a question of the libraries in Lua."""
@@ -163,10 +164,6 @@ class Modules:
             return None
         name = " ".join(name.replace("_", " ").split())
         return self._find(PREFIX + name[:1].upper() + name[1:])
-
-    def _answer_page(self) -> str:
-        self._of_page = True
-        return self._running[-1][2]
 
     def _answer_preprocess(self, text: str, *flat: str) -> str:
         return self._expanded(parse_braces(text), flat)

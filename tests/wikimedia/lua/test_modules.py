@@ -229,6 +229,12 @@ def test_results_do_not_depend_on_the_calls_before(run: Runner) -> None:
     second.close()
 
 
+def test_data_of_a_page_is_not_that_of_another(run: Runner) -> None:
+    run.pages["Module:Title"] = "return {title = mw.title.getCurrentTitle().text}"
+    run.pages["Module:Shown"] = "return {main = function() return mw.loadData('Module:Title').title end}"
+    assert [run.definitions.evaluate("#invoke:Shown|main", page) for page in ("B", "C", "B")] == ["B", "C", "B"]
+
+
 def end_process(run: Runner, number: signal.Signals) -> None:
     """Start the process of modules, and end it by a signal."""
     assert run("return 'a'") == "a"

@@ -4,7 +4,7 @@
 
 local services, env, load_data = ...
 local load_library = services.load_library
-local ask, charge, site = services.ask, services.charge, services.site
+local ask, charge = services.ask, services.charge
 local next, tostring, pairs = services.next, services.tostring, services.pairs
 local error, type, tonumber, rawget, select, setmetatable = error, type, tonumber, rawget, select, setmetatable
 local floor = math.floor
@@ -392,7 +392,7 @@ mw.libraries = {
 }
 
 -- A name such as mw.text is a library of its own.
-local lazy = {text = true, ustring = true, title = true, language = true, html = true, uri = true, message = true}
+local lazy = {site = true, text = true, ustring = true, title = true, language = true, html = true, uri = true, message = true}
 setmetatable(mw, {__index = function(_, name)
 	if lazy[name] then
 		lazy[name] = nil
@@ -408,60 +408,6 @@ mw.wikibase = setmetatable({}, {__index = function()
 		services.stop("wikibase")
 	end
 end})
-
-mw.site = {
-	siteName = site.name, server = site.server, scriptPath = "/w", stylePath = "/w/skins", currentVersion = "1.45.0",
-	namespaces = {}, contentNamespaces = {}, subjectNamespaces = {}, talkNamespaces = {},
-	stats = setmetatable({}, {__index = function()
-		services.stop("statistics")
-	end}),
-}
-
-function mw.site.interwikiMap()
-	services.stop("interwiki")
-end
-
-do
-	local by_name = {}
-	for _, entry in ipairs(site.namespaces) do
-		local id = entry.id
-		local namespace = {
-			id = id, name = entry.name, canonicalName = entry.canonical, displayName = id == 0 and "(Main)" or entry.name,
-			hasSubpages = id ~= 0 and id ~= 6 and id ~= 14 and id >= 0, hasGenderDistinction = id == 2 or id == 3,
-			isCapitalized = true, isContent = id == 0, isIncludable = true, isMovable = id >= 0,
-			isSubject = id >= 0 and id % 2 == 0 or id < 0, isTalk = id >= 0 and id % 2 == 1, aliases = {},
-			defaultContentModel = id == 828 and "Scribunto" or nil,
-		}
-		mw.site.namespaces[id] = namespace
-		by_name[string.lower(entry.name)] = namespace
-		if entry.canonical then
-			by_name[string.lower(entry.canonical)] = by_name[string.lower(entry.canonical)] or namespace
-		end
-		if namespace.isTalk then
-			mw.site.talkNamespaces[id] = namespace
-		else
-			mw.site.subjectNamespaces[id] = namespace
-		end
-		if namespace.isContent then
-			mw.site.contentNamespaces[id] = namespace
-		end
-	end
-	for id, namespace in next, mw.site.namespaces do
-		if id >= 0 then
-			namespace.subject = mw.site.namespaces[id - id % 2]
-			namespace.talk = mw.site.namespaces[id - id % 2 + 1]
-			namespace.associated = namespace.isTalk and namespace.subject or namespace.talk
-		else
-			namespace.subject = namespace
-		end
-	end
-	setmetatable(mw.site.namespaces, {__index = function(_, name)
-		if type(name) == "string" then
-			charge(#name / 4)
-			return by_name[string.lower((string.gsub(name, "_", " ")))]
-		end
-	end})
-end
 
 function mw.getContentLanguage()
 	return mw.language.getContentLanguage()

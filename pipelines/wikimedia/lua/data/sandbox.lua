@@ -68,10 +68,14 @@ local function checked(ok, ...)
 end
 
 local raw_ask = ask
+-- Questions whose answers depend on the call, and whether one was asked.
+local OF_CALL = {page = true, exists = true, preprocess = true, template = true, ["function"] = true, styles = true}
+local of_call = false
 
 -- A question to Python takes as long as so many instructions, and more for long texts.
 function ask(...)
 	local length = 1000
+	of_call = of_call or OF_CALL[(...)] or false
 	for index = 1, select("#", ...) do
 		local value = select(index, ...)
 		if type(value) == "string" then
@@ -269,20 +273,27 @@ end
 local function load_data(title)
 	local kept = data[title]
 	if kept == nil then
-		local outer, outer_limit = used, limit
-		used, limit = 0, host.limit
+		local outer, outer_limit, outer_of_call = used, limit, of_call
+		used, limit, of_call = 0, host.limit, false
 		level = level + 1
 		local ok, made = pcall(run_module, title, environment())
 		level = level - 1
 		if stopped then
 			stop(stopped)
 		end
+		local work = used
 		used, limit = outer, outer_limit
 		kept = (ok and type(made) == "table") and made or false
 		if not ok and made == MEMORY then
 			stop(MEMORY)
 		end
-		data[title] = kept
+		if of_call then
+			-- Each call makes it again.
+			charge(work)
+		else
+			data[title] = kept
+		end
+		of_call = of_call or outer_of_call
 	end
 	charge(STEP)
 	return kept or error("mw.loadData: no data in " .. title, 0)
