@@ -94,8 +94,8 @@ class BothEngines:
         is none."""
         self._read_by_python.found.clear()
         python, core = (_read(reader, pages) for reader in self._readers)
-        for text, title, extract in self._read_by_python.found:
-            if extract != (by_core := self._core.extract(text, title)):
+        for page, extract in self._read_by_python.found:
+            if extract != (by_core := self._core.extract(*page)):
                 return _difference(vars(extract), vars(by_core), "extract")
         if python.pages != core.pages:
             return _difference(python.pages, core.pages, "")
@@ -125,11 +125,11 @@ class _Keeping:
 
     def __init__(self, extractor: Any) -> None:
         self._extract, self.linked_titles = extractor.extract, extractor.linked_titles
-        self.found: list[tuple[str, str, Extract]] = []
+        self.found: list[tuple[tuple[str, str, str], Extract]] = []
 
-    def extract(self, text: str, title: str) -> Extract:
-        extract: Extract = self._extract(text, title)
-        self.found.append((text, title, extract))
+    def extract(self, text: str, title: str, timestamp: str = "") -> Extract:
+        extract: Extract = self._extract(text, title, timestamp)
+        self.found.append(((text, title, timestamp), extract))
         return extract
 
 

@@ -67,12 +67,13 @@ class _CompiledReader(PageReader):
         super().__init__(reader, templates)
         site = reader.site
         self._kinds = PageKinds(site.language, disambiguation_marker(site, self._store))
+        self._definitions = definitions_of(site, self._store.find if self._store else None)
         self._core = core.PageReader(
             rules=site_rules(site),
             text_rules=text_rules(site.language, site.writing),
             disambiguation=disambiguation_templates(site.language),
             find_template=self._store.find if self._store else None,
-            server=definitions_of(site, self._store.find if self._store else None),
+            server=self._definitions,
             marks_disambiguation=self._kinds.marks_disambiguation,
             fragments=reader.fragments,
         )
@@ -100,6 +101,7 @@ class _CompiledReader(PageReader):
         self._core.add_redirect(target, fragment)
 
     def _read_article(self, page: Page) -> Mapping[str, int]:
+        self._definitions.read_revision(page.timestamp)
         try:
             counts: dict[str, int] = self._core.read_article(self._kinds.is_list(page.title))
         except RuntimeError as error:

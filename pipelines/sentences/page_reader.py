@@ -254,7 +254,7 @@ class PythonReader(PageReader):
         counts["pages:articles"] += 1
         flags = self._kinds.flags(page.title, page.text)
         self._titles.add_article(page, flags, self._extractor.linked_titles(page.text, page.title))
-        extract = self._extractor.extract(page.text, page.title)
+        extract = self._extractor.extract(page.text, page.title, page.timestamp)
         dropped: Counter[str] = Counter()
         is_disambiguation = "disambiguation" in flags
         kept: list[Sentence] = []

@@ -50,10 +50,12 @@ class CompiledExtractor:
     """Extracts the pages of one wiki with the core, with the same results as `wikitext.Extractor`."""
 
     def __init__(self, core: ModuleType, site: Site, find_template: FindTemplate | None, asides: bool) -> None:
-        self._core = core.Extractor(site_rules(site), find_template, definitions_of(site, find_template), asides)
+        self._definitions = definitions_of(site, find_template)
+        self._core = core.Extractor(site_rules(site), find_template, self._definitions, asides)
 
-    def extract(self, text: str, title: str) -> Extract:
+    def extract(self, text: str, title: str, timestamp: str = "") -> Extract:
         """Extract the visible text of a page and its links, as `wikitext.Extractor.extract` does."""
+        self._definitions.read_revision(timestamp)
         text, links, others, gaps, counts, asides = self._core.extract(text, title)
         return Extract(
             text=text,

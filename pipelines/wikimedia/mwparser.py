@@ -125,7 +125,7 @@ class MwparserExtractor:
         """Return the titles of all articles that the wikitext links to, sorted, without the page itself."""
         return self._links.linked_titles(text, title)
 
-    def extract(self, text: str, title: str) -> Extract:
+    def extract(self, text: str, title: str, timestamp: str = "") -> Extract:
         """Return the visible text of a page and its links; both are empty if mwparserfromhell cannot parse the page."""
         walk = _Walk(title, Counter())
         try:

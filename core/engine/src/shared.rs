@@ -249,7 +249,7 @@ pub struct Functions {
     /// By canonical name, in lower case: in templates, and the first names on pages.
     pub functions: FxHashMap<String, Function>,
     pub functions_of_pages: FxHashMap<String, Function>,
-    /// Magic words for the time, with their forms for `{{#time:}}`.
+    /// Magic words for the time, with their forms for `{{#time:}}`; after a space, for that of the page's revision.
     pub variables: FxHashMap<String, String>,
     /// What magic words show; None for the title of the page.
     pub words: FxHashMap<String, Option<String>>,

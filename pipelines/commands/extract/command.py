@@ -176,11 +176,11 @@ class PageExtractor:
         elif page.model not in ("wikitext", ""):
             yield f"no wikitext, but {page.model}"
         elif not self._with_sentences:
-            yield from readable_blocks(self._text.extractor.extract(page.text, page.title))
+            yield from readable_blocks(self._text.extractor.extract(page.text, page.title, page.timestamp))
         elif not is_article:
             yield "no article: `wikianchor sentences` leaves it out"
         else:
-            extract = self._text.extractor.extract(page.text, page.title)
+            extract = self._text.extractor.extract(page.text, page.title, page.timestamp)
             yield from readable_sentences(extract, self._text.outcomes(extract, page.text, page.title))
 
 

@@ -133,13 +133,15 @@ class Extractor:
         self._switches = switch_pattern(facts.switches)
         self._links = LinkReader(site)
 
-    def extract(self, text: str, title: str) -> Extract:
+    def extract(self, text: str, title: str, timestamp: str = "") -> Extract:
         """Extract the visible text of a page and its links.
 
         Args:
             text: wikitext without control characters other than tab and line feed, as `pages.parse_page` returns it.
             title: title of the page.
+            timestamp: time of its revision, ISO 8601; "" if it is not known.
         """
+        self._templates.read_revision(timestamp)
         counts: Counter[str] = Counter()
         missing: dict[str, str] = {}
         tables: list[str] = []

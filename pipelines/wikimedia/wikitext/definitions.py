@@ -170,6 +170,10 @@ class Definitions:
         """Whether Lua modules are run."""
         return self._modules is not None
 
+    def read_revision(self, timestamp: str) -> None:
+        """Set the time of the revision of the page that is read next, ISO 8601; "" if it is not known."""
+        self._served.revision = timestamp
+
     def begin(self, length: int) -> None:
         """Begin a page of so many characters, whose modules share a budget."""
         if self._modules is not None:

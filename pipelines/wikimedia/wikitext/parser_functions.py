@@ -217,7 +217,8 @@ SERVED = {
 }
 """Functions that need facts of the wiki or its dump (`served.Served`), with what they show."""
 VARIABLES: Mapping[str, str] = _DATA["variables"]
-"""Magic words for the time, which is that of the dump, with their forms for `{{#time:}}`."""
+"""Magic words for the time, which is that of the dump, with their forms for `{{#time:}}`; after a space, for that of
+the page's revision."""
 OF_DUMP = ("#time", "CURRENT", "LOCAL", "#ifexist")
 """Parts of the names of what depends on the dump, by its date or by the pages that it has."""
 INVOKE = frozenset(name for name, kind in _DATA["functions"].items() if kind == "invoke")

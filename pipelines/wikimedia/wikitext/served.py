@@ -89,6 +89,10 @@ class Served:
         self._category = re.compile(rf"\[\[\s*(?:{'|'.join(names)})\s*:[^\[\]]*\]\]", re.IGNORECASE)
         self._now = datetime.strptime(date, "%Y%m%d").replace(tzinfo=timezone.utc) if date else None
         self._names = dict(site.namespace_names)
+        # Hours from UTC where the wiki's clock may be.
+        self._offsets = (0,) if site.language == "en" else (-12, 14)
+        self.revision = ""
+        """Time of the revision of the page that is read, ISO 8601; "" if it is not known."""
 
     def show(self, name: str, arguments: Sequence[str]) -> str:
         """Return what a function shows.
@@ -105,6 +109,8 @@ class Served:
         if name == "language":
             shown = self.answer("language_name", arguments[0], arguments[1] if len(arguments) > 1 else "")
             return UNKNOWN if shown is None else shown or arguments[0]
+        if name == "time" and arguments[0].startswith(" "):
+            return self._revision_time(arguments[0][1:])
         question = arguments[:1] if name == "message" else (self._site.language, *[*arguments, ""][:2])
         shown = self.answer(name, *question)
         return UNKNOWN if shown is None else shown
@@ -237,6 +243,13 @@ class Served:
             else:
                 shown.append(_FIELDS[token](when) if token in _FIELDS else "" if token == "xn" else token)
         return "".join(shown)
+
+    def _revision_time(self, form: str) -> str:
+        """Return the time of the revision in a form for `{{#time:}}`; UNKNOWN if it depends on the wiki's time zone."""
+        when = self._read_time(self.revision) if self.revision else None
+        clocks = [when + timedelta(hours=hours) for hours in self._offsets] if when and 1 < when.year < 9999 else []
+        shown = {self._time(self._site.language, form, clock.isoformat()[:19]) for clock in clocks}
+        return (shown.pop() if len(shown) == 1 else None) or UNKNOWN
 
     def _read_time(self, stamp: str) -> datetime | None:
         if not stamp or stamp == "now":

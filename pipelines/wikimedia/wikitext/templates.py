@@ -161,6 +161,10 @@ class Templates:
         self._has_definitions = find is not None and not blank
         self._cached = lru_cache(maxsize=1 << 14)(self._read_name)
 
+    def read_revision(self, timestamp: str) -> None:
+        """Do as `Definitions.read_revision`."""
+        self._definitions.read_revision(timestamp)
+
     def expand(self, text: str, title: str, dropped: Counter[str], missing: dict[str, str]) -> str:
         """Replace all template calls, innermost first, in one pass over the braces.
 

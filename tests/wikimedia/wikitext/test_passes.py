@@ -33,7 +33,9 @@ def read(case: dict[str, Any], engine: str = "python") -> Extract:
     if "templates" not in case:
         return extractor(wiki, engine).extract(case["wikitext"], TITLE)
     bodies = {title: transcluded(body) for title, body in case["templates"].items()}
-    return make_extractor(site_for(wiki), bodies.get, engine=engine).extract(case["wikitext"], TITLE)
+    return make_extractor(site_for(wiki), bodies.get, engine=engine).extract(
+        case["wikitext"], TITLE, case.get("timestamp", "")
+    )
 
 
 def shown_lines(extract: Extract) -> list[str]:
