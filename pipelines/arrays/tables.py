@@ -161,7 +161,7 @@ def open_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
 def map_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
     """Memory-map arrays that `save_tables` wrote, for as long as the result is referenced; small tables are in memory.
     Remote ones are copied to the local disk first."""
-    local = _local(path)
+    local = local_path(path)
     if (small := _small(local)) is not None:
         return small
     # np.asarray, because slicing an np.memmap takes several times as long.
@@ -179,7 +179,7 @@ class Column:
     """
 
     def __init__(self, path: str, name: str) -> None:
-        self._file = _local(path)
+        self._file = local_path(path)
         self._whole: npt.NDArray[Any] | None = None
         if (small := _small(self._file)) is not None:
             self._whole = small[name]
@@ -232,7 +232,7 @@ def look_up(
     return results
 
 
-def _local(path: str) -> str:
+def local_path(path: str) -> str:
     """Return the path of a local file with the tables at `path`: a remote one is copied, once for all processes of a
     machine."""
     if is_local(path):

@@ -47,7 +47,7 @@ REASONS = (
 )
 REASON = {name: number for number, name in enumerate(REASONS)}
 ANCHOR, TITLE, REDIRECT = 1, 2, 4
-_TABLE = FRAGMENT_REGIONS.index("table")
+TABLE = FRAGMENT_REGIONS.index("table")
 # Code points of the sentences in a portion: of the powers from 2**15 to 2**21 this takes the least time.
 PORTION = 1 << 19
 # Names of a shard, by key: the folded surface by which names are found.
@@ -203,6 +203,40 @@ class AnchorCounts(NamedTuple):
     regions: dict[str, int]
 
 
+class LinkReasons:
+    """The items of all links of a group of shards, and how many links count or not, by region and reason.
+
+    Args:
+        shards: shards of `sentences` and `fragments`.
+        targets: the items of the wiki's links.
+
+    Attributes:
+        first_links: the number of each shard's first link.
+    """
+
+    def __init__(self, shards: Sequence[str], targets: Targets) -> None:
+        of_shards = [targets.of_links(shard) for shard in shards]
+        self.first_links = np.cumsum([0, *(len(items) for items, _ in of_shards)]).tolist()[:-1]
+        self._items, self._reasons = map(np.concatenate, zip(*of_shards, strict=True))
+        self._counts = np.zeros((len(FRAGMENT_REGIONS), len(REASONS)), np.int64)
+
+    def at(self, numbers: Ints) -> tuple[Ints, Reasons]:
+        """Return the items of links, and their reasons as far as these follow from their targets."""
+        return self._items[numbers], self._reasons[numbers]
+
+    def count(self, regions: Ints, reasons: Reasons) -> None:
+        """Count links, given their regions and reasons."""
+        np.add.at(self._counts, (regions, reasons), 1)
+
+    def counts(self, rows: pa.Table) -> AnchorCounts:
+        """Return the names in the links."""
+        return AnchorCounts(
+            rows,
+            dict(zip(REASONS, self._counts.sum(axis=0).tolist(), strict=True)),
+            dict(zip(FRAGMENT_REGIONS, self._counts[:, REASON["kept"]].tolist(), strict=True)),
+        )
+
+
 def count_anchors(
     shards: Sequence[str], targets: Targets, max_length: int, regions: Collection[str], chinese: bool
 ) -> AnchorCounts:
@@ -217,12 +251,9 @@ def count_anchors(
     """
     surfaces: dict[int, str] = {}
     counts = [_LINKS.empty_table()]
-    reasons = np.zeros((len(FRAGMENT_REGIONS), len(REASONS)), np.int64)
-    of_shards = [targets.of_links(shard) for shard in shards]
-    first_links = np.cumsum([0, *(len(items) for items, _ in of_shards)]).tolist()[:-1]
-    all_items, all_reasons = map(np.concatenate, zip(*of_shards, strict=True))
-    for portion in portions(shards, regions, first_links, linked=True):
-        items, link_reasons = all_items[portion.numbers], all_reasons[portion.numbers]
+    of_links = LinkReasons(shards, targets)
+    for portion in portions(shards, regions, of_links.first_links, linked=True):
+        items, link_reasons = of_links.at(portion.numbers)
         # Only the anchor texts: the rest of the sentences is not folded.
         raw, starts = _concatenated(portion.points, portion.first, portion.last)
         text = cut(raw, chinese)
@@ -232,13 +263,13 @@ def count_anchors(
         missing = np.append(0, np.cumsum(raw == ord(MISSING)))
         has_gap = missing[starts[1:]] > missing[starts[:-1]]
         link_reasons[has_gap] = REASON["gap"]
-        in_table = np.flatnonzero(portion.regions == _TABLE)
+        in_table = np.flatnonzero(portion.regions == TABLE)
         is_number = np.zeros(len(fits), np.bool_)
         is_number[in_table] = ~_has_letters(raw, starts, in_table)
         is_number &= fits & ~has_gap & (link_reasons == REASON["kept"])
         link_reasons[is_number] = REASON["number"]
         fits &= ~(has_gap | is_number)
-        np.add.at(reasons, (portion.regions, link_reasons), 1)
+        of_links.count(portion.regions, link_reasons)
         begin, end = starts[:-1][fits], starts[1:][fits] - 1
         keys, names = Sums(text.points).of(first[fits], last[fits]), Sums(raw).of(begin, end)
         counts.append(_count(keys, names, items[fits], portion.pages[fits]))
@@ -250,11 +281,7 @@ def count_anchors(
         surfaces |= {surface: decoded[start:stop] for surface, start, stop in of_portion if surface not in surfaces}
     total = _sum(pa.concat_tables(counts))
     rows = _sorted_rows([surfaces[surface] for surface in total["surface"].to_pylist()], total, ANCHOR, chinese)
-    return AnchorCounts(
-        rows,
-        dict(zip(REASONS, reasons.sum(axis=0).tolist(), strict=True)),
-        dict(zip(FRAGMENT_REGIONS, reasons[:, REASON["kept"]].tolist(), strict=True)),
-    )
+    return of_links.counts(rows)
 
 
 def _has_letters(text: npt.NDArray[np.uint32], starts: Ints, links: Ints) -> npt.NDArray[np.bool_]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wikianchor.aliases.folding import is_chinese
-from wikianchor.aliases.name_table import NameTable, Nodes, merge, nodes_of, table_lengths, table_pieces
+from wikianchor.aliases.name_table import Nodes, merge, nodes_of, table_lengths, table_pieces
 from wikianchor.io.storage import sync_scratch
 from wikianchor.pipelines.arrays.spill import Spill, hash_range, rows_of
 from wikianchor.pipelines.arrays.tables import changes, distinct, open_tables, read_table, save_pieces, save_tables
@@ -33,11 +33,10 @@ from wikianchor.pipelines.mentions.anchors import (
     TITLE,
     AnchorCounts,
     Targets,
-    count_anchors,
     merge_names,
     title_names,
 )
-from wikianchor.pipelines.mentions.occurrences import count_occurrences
+from wikianchor.pipelines.mentions.core_counters import count_anchors, count_occurrences
 from wikianchor.pipelines.mentions.options import MentionsOptions
 from wikianchor.pipelines.mentions.page_rows import shards_of_pages
 from wikianchor.pipelines.titles.steps import IndexBuilt
@@ -290,8 +289,7 @@ def count_names(
     shard: NameShard, config: MentionsOptions, tables: Mapping[str, NameTableBuilt]
 ) -> Generator[pa.Table, None, NamesCounted]:
     """Yield how often each name occurs in the text of a shard."""
-    table = NameTable(open_tables(tables[shard.wiki].path))
-    counts = count_occurrences(shard.paths, table, config.regions, is_chinese(shard.wiki))
+    counts = count_occurrences(shard.paths, tables[shard.wiki].path, config.regions, is_chinese(shard.wiki))
     yield counts.cast(BY_NAME.schema)
     return NamesCounted(shard.order, shard.wiki, pc.sum(counts["occurrences"]).as_py() or 0)
 

@@ -15,13 +15,15 @@ from types import ModuleType
 from wikianchor.io.rules import digest_of
 
 RECORD = Path(__file__).parent / "data" / "core_record.json"
+# Python modules whose rows, bitmaps and counts the core makes too.
+COMPARED = ("sentences.compiled_reader", "pairs.page_bitmaps", "mentions.core_counters")
 # Set by tests, which compare the engines.
 ANY_CORE = "WIKIANCHOR_ANY_CORE"
 
 
 def engine_digest() -> str:
-    """Return the digest of the Python modules whose rows and bitmaps the core makes too."""
-    return digest_of(("pipelines.sentences.compiled_reader", "pipelines.pairs.page_bitmaps"))
+    """Return the digest of the Python modules COMPARED."""
+    return digest_of(tuple(f"pipelines.{name}" for name in COMPARED))
 
 
 @cache

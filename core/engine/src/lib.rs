@@ -9,6 +9,7 @@
 pub mod bzip2;
 pub mod columns;
 pub mod counts;
+pub mod names;
 pub mod page;
 pub mod page_kinds;
 pub mod reader;

@@ -8,6 +8,7 @@ use wikianchor_engine::shared::set_shared;
 use wikianchor_engine::unicode::{self, Case, Forms, Tables, ALNUM, ALPHA, NEEDS_NFC, PRINTABLE};
 
 mod bzip2;
+mod names;
 mod reader;
 mod words;
 
@@ -99,6 +100,7 @@ fn wikianchor_core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(set_up, module)?)?;
     module.add_function(wrap_pyfunction!(template_facts, module)?)?;
     bzip2::register(module)?;
+    names::register(module)?;
     reader::register(module)?;
     words::register(module)
 }
