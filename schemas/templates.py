@@ -1,11 +1,11 @@
-"""`templates`: what each page of a wiki's namespace Template shows where it is transcluded."""
+"""`templates`: what each page of a wiki's namespace Template shows where it is transcluded, and its messages."""
 
 import pyarrow as pa
 
 from wikianchor.schemas.fields import field, schema, strings
 
-VERSION = "1.1"
-KINDS = ("text", "block", "redirect", "server", "long", "other", "module")
+VERSION = "1.2"
+KINDS = ("text", "block", "redirect", "server", "long", "other", "module", "message")
 
 SCHEMA = schema(
     "templates",
@@ -16,7 +16,7 @@ SCHEMA = schema(
             "title",
             pa.string(),
             "Title of the template without its namespace, such as Citation needed; of a "
-            "module with Module: before it, such as Module:Convert.",
+            "module with Module: before it, such as Module:Convert, of a message with MediaWiki:.",
         ),
         field("page_id", pa.int64(), "Id of the page."),
         field("rev_id", pa.int64(), "Id of the revision."),
@@ -25,13 +25,13 @@ SCHEMA = schema(
             pa.string(),
             "text (part of a line, or elements such as <div> around text), block (makes another block of its own, such "
             "as a table), redirect, server (a Lua module makes it), long (more than 50,000 characters), other (no "
-            "wikitext) or module (Lua; with --lua=on alone).",
+            "wikitext), module (Lua; with --lua=on alone) or message (of the interface).",
         ),
         field(
             "body",
             pa.string(),
             "Of text and server the wikitext that it transcludes, without comments and extension tags; of a redirect "
-            "the title it leads to; of a module its source; null for the other kinds.",
+            "the title it leads to; of a module its source; of a message its wikitext; null for the other kinds.",
             nullable=True,
         ),
         field("first", pa.string(), "Title of the template with which the body begins; null if none.", nullable=True),

@@ -23,8 +23,8 @@ from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, read_range, split
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.unpacked import ChunkCopy
-from wikianchor.pipelines.wikimedia.wikitext.definitions import TEMPLATE, template_title
-from wikianchor.pipelines.wikimedia.wikitext.served import MODULE, PREFIX
+from wikianchor.pipelines.wikimedia.wikitext.definitions import LONGEST, TEMPLATE, template_title
+from wikianchor.pipelines.wikimedia.wikitext.served import MESSAGE, MODULE, PREFIX, message_title
 from wikianchor.pipelines.wikimedia.wikitext.template_pages import Definition, definition_of, definition_of_module
 from wikianchor.schemas.templates import SCHEMA
 
@@ -119,7 +119,7 @@ def template_rows(
     """
     pages = TemplatePages(site, core_of(engine))
     for raw, offset in watched_pages(cut_pages(chunks, source), counts, CRASHED):
-        if page_namespace(raw, source) in ((TEMPLATE, MODULE) if lua == ON else (TEMPLATE,)):
+        if (namespace := page_namespace(raw, source)) in (TEMPLATE, MESSAGE) or (namespace == MODULE and lua == ON):
             page = pages.parse(raw, f"{source} near byte {offset}")
             ids = {"page_id": page.page_id, "rev_id": page.rev_id}
             definition = pages.definition(page)
@@ -127,7 +127,7 @@ def template_rows(
 
 
 class TemplatePages:
-    """Read the pages of the namespace Template of one wiki.
+    """Read the pages of the namespace Template of one wiki, its messages and its modules.
 
     Args:
         site: the wiki.
@@ -148,19 +148,25 @@ class TemplatePages:
         return page
 
     def title(self, page: Page) -> str:
-        """Return the normalised title of a template, without its namespace; of a module with PREFIX."""
+        """Return the normalised title of a template, without its namespace; of a module with PREFIX, of a message with
+        MESSAGES before it."""
+        if page.namespace == MESSAGE:
+            return message_title(page.title.partition(":")[2])
         if page.namespace == MODULE:
             return PREFIX + page.title.partition(":")[2]
         return self._title_of(page.title)
 
     def definition(self, page: Page) -> Definition:
-        """Return what a template or a module shows."""
+        """Return what a template, a module or a message shows."""
         if page.namespace == MODULE:
             return (
                 definition_of_module(page.text)
                 if page.model in ("Scribunto", "json", "sanitized-css", "")
                 else Definition("other")
             )
+        if page.namespace == MESSAGE:
+            is_text = page.redirect is None and page.model in ("wikitext", "") and len(page.text) <= LONGEST
+            return Definition("message", page.text) if is_text else Definition("other")
         if page.redirect is not None:
             target = self._title_of(page.redirect.partition("#")[0])
             return Definition("redirect", target) if target else Definition("other")

@@ -92,11 +92,11 @@ def save_store(
         bodies = cast(BinaryIO, file)
         bodies.write(BLOCK.encode())
         end = len(BLOCK)
-        of_server = {"server": "text", "module": "text"} if facts.lua else {}
+        shown = {"message": "text"} | ({"server": "text", "module": "text"} if facts.lua else {})
         for title, kind, body, first, disambiguation in chain(
             [(FACTS, "text", facts.text(), None, False)], definitions
         ):
-            kind = of_server.get(kind, kind)
+            kind = shown.get(kind, kind)
             text = (body or "").encode() if kind == "text" else b""
             target = body if kind == "redirect" else first
             keys.append(hash_string(title))

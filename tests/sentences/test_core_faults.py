@@ -24,6 +24,7 @@ def reader() -> _CompiledReader:
     reader._core = SimpleNamespace(parse=fail, read_article=fail)  # type: ignore[assignment]
     reader._site = SimpleNamespace(wiki="enwiki")  # type: ignore[assignment]
     reader._kinds = SimpleNamespace(is_list=lambda title: False)  # type: ignore[assignment]
+    reader._definitions = SimpleNamespace(read_revision=lambda timestamp: None)  # type: ignore[assignment]
     return reader
 
 

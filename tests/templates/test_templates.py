@@ -165,6 +165,29 @@ def test_a_change_reaches_all_that_call_it(tmp_path: Path, wikianchor: Run) -> N
     assert changed_templates(shards[0], shards[0]).tolist() == sorted(map(hash_string, ("Now", "Exists")))
 
 
+def test_messages_of_the_dump_are_shown(tmp_path: Path, wikianchor: Run) -> None:
+    text = "The town of {{int:Old_name|Kyiv}} lies there, and it is {{says}} to all who read."
+    shards = []
+    for name, message in (("old", "Kiev"), ("new", "$1 (Kiev)")):
+        pages = [
+            page("A", 1, text),
+            page("MediaWiki:Old name", 2, message, 8),
+            page("MediaWiki:Common.css", 3, namespace=8, redirect="MediaWiki:A"),
+            page("Template:Says", 4, "{{int:old name}}", 10),
+        ]
+        source = tmp_path / name / "enwiki-20260201-pages-articles.xml.bz2"
+        source.parent.mkdir()
+        source.write_bytes(multistream(pages))
+        assert wikianchor("sentences", f"--dumps={source}", f"--output={tmp_path}/{name}/out").status == 0
+        shards.append([str(path) for path in (tmp_path / name / "out").glob("data/templates/*.parquet")])
+    assert texts(tmp_path / "new/out") == ["The town of Kyiv (Kiev) lies there, and it is $1 (Kiev) to all who read."]
+    changed = changed_templates(*shards).tolist()
+    assert changed == sorted(map(hash_string, ("MediaWiki:Old name", "Says")))
+    given = (f"--dumps={tmp_path}/new/enwiki-20260201-pages-articles.xml.bz2", f"--previous={tmp_path}/old/out")
+    assert wikianchor("sentences", *given, f"--output={tmp_path}/updated").status == 0
+    assert files(tmp_path / "updated") == files(tmp_path / "new/out")
+
+
 def test_a_dump_without_templates_is_fine(tmp_path: Path, wikianchor: Run) -> None:
     source = tmp_path / "enwiki-20260201-pages-articles.xml.bz2"
     source.write_bytes(multistream([page("A", 1, "It is a [[link]] of the page here.")]))

@@ -33,7 +33,7 @@ from wikianchor.pipelines.wikimedia.wikitext.parser_functions import (
     magic_word,
     unsure,
 )
-from wikianchor.pipelines.wikimedia.wikitext.served import FACTS, DumpFacts, Served
+from wikianchor.pipelines.wikimedia.wikitext.served import FACTS, DumpFacts, Served, message_title
 from wikianchor.pipelines.wikimedia.wikitext.tags import strip_extension_tags
 
 TEMPLATE = 10
@@ -95,6 +95,8 @@ def transcluded(text: str) -> str:
 def template_title(name: str, site: Site) -> str:
     """Return the normalised title, without its namespace, of the template that a call names; "" if it names none.
 
+    The title of a message, of which `{{int:and}}` shows the text, has its namespace.
+
     >>> from wikianchor.pipelines.wikimedia.site import site_for
     >>> site = site_for("dewiki")
     >>> [template_title(name, site) for name in ("citation_needed", "Vorlage:Box", ":A page", "User:A/b", "#if:")]
@@ -105,6 +107,8 @@ def template_title(name: str, site: Site) -> str:
     start = 0
     while not _NO_TEMPLATE.match(name, start):
         colon = name.find(":", start)
+        if not start and fold_name(name[: max(colon, 0)]) == "int":
+            return message_title(name[colon + 1 :])
         namespace = site.namespaces.get(fold_name(name[start:colon])) if colon >= 0 else None
         if namespace is None:
             prefix = site.namespace_names[TEMPLATE] + ":"

@@ -219,8 +219,8 @@ SERVED = {
 VARIABLES: Mapping[str, str] = _DATA["variables"]
 """Magic words for the time, which is that of the dump, with their forms for `{{#time:}}`; after a space, for that of
 the page's revision."""
-OF_DUMP = ("#time", "CURRENT", "LOCAL", "#ifexist")
-"""Parts of the names of what depends on the dump, by its date or by the pages that it has."""
+OF_DUMP = ("#time", "CURRENT", "LOCAL", "#ifexist", "int:{{")
+"""Parts of what depends on the dump, by its date or by pages that it does not name."""
 INVOKE = frozenset(name for name, kind in _DATA["functions"].items() if kind == "invoke")
 """Functions that run a Lua module."""
 UNFORMATTED = frozenset(_DATA["unformatted"])

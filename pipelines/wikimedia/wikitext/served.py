@@ -25,9 +25,12 @@ FACTS = " dump"
 _MESSAGES: dict[str, dict[str, str]] = package_json("pipelines.wikimedia", "messages.json")["messages"]
 _NAMES: dict[str, str] = package_json("pipelines.wikimedia", "messages.json")["languages"]
 _MONTHS: dict[str, str] = package_json("pipelines.wikimedia", "messages.json")["months"]
-MAIN, TEMPLATE, CATEGORY, MODULE = 0, 10, 14, 828
+MAIN, MESSAGE, TEMPLATE, CATEGORY, MODULE = 0, 8, 10, 14, 828
 PREFIX = "Module:"
 """Before the titles of modules among those of templates, on every wiki."""
+MESSAGES = "MediaWiki:"
+"""Before the titles of messages, the pages of the namespace MediaWiki."""
+_PARAMETER = re.compile(r"\$([1-9])")
 _LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|([^\[\]|]*))?\]\]")
 _ISO = re.compile(r"(\d{4})-(\d\d?)(?:-(\d\d?))?(?:[T ](\d\d?):(\d\d)(?::(\d\d))?)?(?:Z|\+00:?00| UTC)?")
 _STAMP = re.compile(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d))?")
@@ -74,6 +77,16 @@ def facts_of(dumps: Iterable[str], lua: str) -> DumpFacts:
     return DumpFacts(max(map(dump_date, dumps), default=""), lua == ON)
 
 
+def message_title(key: str) -> str:
+    """Return the title of the page of a message.
+
+    >>> message_title("hello_world")
+    'MediaWiki:Hello world'
+    """
+    key = " ".join(key.replace("_", " ").split())
+    return MESSAGES + key[:1].upper() + key[1:]
+
+
 class Served:
     """Shows such functions on the pages of one wiki.
 
@@ -113,6 +126,8 @@ class Served:
             return self._revision_time(arguments[0][1:])
         question = arguments[:1] if name == "message" else (self._site.language, *[*arguments, ""][:2])
         shown = self.answer(name, *question)
+        if name == "message" and shown is not None:
+            shown = _PARAMETER.sub(lambda sign: [*arguments, *[sign[0]] * 9][int(sign[1])], shown)
         return UNKNOWN if shown is None else shown
 
     def choose(self, title: str, page: str, shown: str, other: str) -> str:
@@ -186,9 +201,15 @@ class Served:
         return _NAMES if not shown_in else {}
 
     def _message(self, key: str) -> str | None:
-        key = key.strip().replace("_", " ")
-        key = key[:1].lower() + key[1:]
-        return self._site.language if key == "lang" else _MESSAGES.get(self._site.language, {}).get(key)
+        title = message_title(key)
+        if title == f"{MESSAGES}Lang":
+            return self._site.language
+        key = title.removeprefix(MESSAGES)
+        text = self._find(title)
+        if text is None:
+            return _MESSAGES.get(self._site.language, {}).get(key[:1].lower() + key[1:])
+        # What other calls and tags make of a message is not known.
+        return None if "{{" in text or "<" in text else text
 
     def _plural(self, language: str, number: str, *forms: str) -> str | None:
         if language not in ("en", "de", "nl", "sv", "da", "no", "nb", "es", "it", "el", "et", "fi", "hu") or not forms:

@@ -20,7 +20,7 @@ _MODULES = re.compile(r"#invoke:\s*([^|{}<>]*[^|{}<>\s])")
 _REQUIRED = re.compile(r"""["']Module:([^"'\n]+)["']""")
 # What a module shows depends on other pages than those it names, or on the date of the dump.
 _COMPUTED = re.compile(
-    r"(?:require|loadData|loadJsonData)\s*\(?\s*[^(\s\"']|:(?:preprocess|expandTemplate|callParserF)|os\.|Date"
+    r"(?:require|loadData|loadJsonData)\s*\(?\s*[^(\s\"']|:(?:preprocess|expandTemplate|callParserF)|os\.|Date|mw\.message"
 )
 ANY = f"{PREFIX}*"
 """Among the calls of a module: it may call any page."""
