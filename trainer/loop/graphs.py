@@ -10,6 +10,7 @@ is resumed captures its graphs at other steps, and repeats the other run all the
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -40,12 +41,24 @@ class CudaRecorder:
         self.stream = torch.cuda.Stream(device)
         self.pool: Any = None
 
-    def run(self, work: Work) -> tuple[Losses, Tensor | None]:
-        """Do the work once, where it would be recorded."""
+    def run(self, work: Work, may_wait: bool = True) -> tuple[Losses, Tensor | None]:
+        """Do the work once, where it would be recorded.
+
+        Args:
+            work: what is done.
+            may_wait: False for a RuntimeError where an operation waits for the GPU.
+        """
         self.stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(self.stream):
-            results = work()
-        torch.cuda.current_stream().wait_stream(self.stream)
+        before = torch.cuda.get_sync_debug_mode()
+        # torch says of itself that it does not find every such operation.
+        warnings.filterwarnings("ignore", "Synchronization debug mode is a prototype")
+        try:
+            with torch.cuda.stream(self.stream):
+                torch.cuda.set_sync_debug_mode(before if may_wait else "error")
+                results = work()
+        finally:
+            torch.cuda.set_sync_debug_mode(before)
+            torch.cuda.current_stream().wait_stream(self.stream)
         return results
 
     def record(self, work: Work) -> tuple[Callable[[], None], tuple[Losses, Tensor | None]]:
@@ -114,7 +127,7 @@ class StepGraphs:
         seed()
         if captured is None:
             leaf = None if vectors is None else vectors.requires_grad_()
-            losses, gradient = self.recorder.run(partial(self._work, batch, leaf))
+            losses, gradient = self._launch(batch, leaf, seed)
         else:
             for mine, theirs in zip(tensors(captured.batch), tensors(batch), strict=True):
                 mine.copy_(theirs)
@@ -133,7 +146,7 @@ class StepGraphs:
 
     def _graph(self, batch: PairBatch, vectors: Tensor | None) -> Captured | None:
         """Return the graph for a batch; None while its shape warms up, and where graphs do not work."""
-        key = (batch.softmaxes, *(tuple(tensor.shape) for tensor in tensors(batch)))
+        key = _shape(batch)
         if key in self.captured or not self.works:
             return self.captured.get(key)
         self.seen[key] += 1
@@ -145,14 +158,37 @@ class StepGraphs:
             replay, (losses, gradient) = self.recorder.record(partial(self._work, static, leaf))
         except Exception as error:
             # CUDA, torch and inductor raise exceptions of many types for work that cannot be captured.
-            self.works = False
-            for weight in self.optimizers.all:
-                weight.grad = None
-            reason = " ".join(str(error).split())[:200]
-            self.say(f"no CUDA graphs, so small steps are slower: {type(error).__name__}: {reason}")
+            self._give_up(error)
             return None
         self.captured[key] = Captured(replay, static, leaf, losses, gradient)
         return self.captured[key]
+
+    def _launch(
+        self, batch: PairBatch, vectors: Tensor | None, seed: Callable[[], None]
+    ) -> tuple[Losses, Tensor | None]:
+        """Do a step kernel by kernel.
+
+        In the last step before a capture nothing may wait for the GPU: that is an error in a capture too, but one after
+        which torch can draw no random numbers.
+        """
+        work = partial(self._work, batch, vectors)
+        if self.works and self.seen[_shape(batch)] == WARM_UP:
+            try:
+                return self.recorder.run(work, may_wait=False)
+            except Exception as error:
+                self._give_up(error)
+                if vectors is not None:
+                    vectors.grad = None
+                seed()
+        return self.recorder.run(work)
+
+    def _give_up(self, error: Exception) -> None:
+        """Launch all further steps kernel by kernel, and say why."""
+        self.works = False
+        for weight in self.optimizers.all:
+            weight.grad = None
+        reason = " ".join(str(error).split())[:200]
+        self.say(f"no CUDA graphs, so small steps are slower: {type(error).__name__}: {reason}")
 
     def _work(self, batch: PairBatch, vectors: Tensor | None) -> tuple[Losses, Tensor | None]:
         """Compute losses and gradients, and update the encoder; return the losses and the gradient of `vectors`."""
@@ -168,6 +204,11 @@ class StepGraphs:
         self.optimizers.update("encoder")
         gradient = None if vectors is None else vectors.grad
         return {name: value.detach() for name, value in losses.items()}, gradient
+
+
+def _shape(batch: PairBatch) -> Hashable:
+    """Return what decides the graph of a batch."""
+    return (batch.softmaxes, *(tuple(tensor.shape) for tensor in tensors(batch)))
 
 
 def tensors(batch: PairBatch) -> list[Tensor]:

@@ -195,7 +195,11 @@ class Encoder(nn.Module):
                 layers = [packed.unpack(layer) for layer in (layers if two_layers else layers[-1:])]
                 pooled = self._pool(layers[-1], attention_mask, layers)
         else:
-            output = self.backbone(input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=two_layers)
+            # Decoders would keep keys and values, which takes memory, and with some a synchronisation in each layer.
+            more = {"use_cache": False} if getattr(self.backbone.config, "use_cache", False) else {}
+            output = self.backbone(
+                input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=two_layers, **more
+            )
             pooled = self._pool(output.last_hidden_state, attention_mask, output.hidden_states)
         if self.head is not None and self._uses_head():
             pooled = self.head(pooled)

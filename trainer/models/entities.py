@@ -24,6 +24,8 @@ from wikianchor.io.storage import fetch_file
 # Random initial values are uniform between -SPREAD and SPREAD, as in EASE's code.
 SPREAD = 0.05
 ROWS_AT_ONCE = 65_536
+# torch 2.11 prints a warning where nobody has said whether the indices of sparse gradients are checked.
+torch.sparse.check_sparse_tensor_invariants.disable()
 
 
 class EntityTable(nn.Module):

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
-from transformers.masking_utils import eager_mask, sdpa_mask
+from transformers.masking_utils import sdpa_mask
 
 ATTENTION = "wikianchor-gpu"
 # For architectures with attention of their own, such as MPNet: their mask alone is ours.
@@ -27,9 +27,14 @@ def mask(**arguments: Any) -> Tensor | None:
     return sdpa_mask(**{**arguments, **_NO_TEST})
 
 
-def own_mask(**arguments: Any) -> Tensor:
-    """Return the mask of `eager`; arguments as for `mask`."""
-    return eager_mask(**{**arguments, **_NO_TEST})
+def own_mask(*, dtype: torch.dtype, **arguments: Any) -> Tensor:
+    """Return the mask of `eager`, 0 and the least number; arguments as for `mask`.
+
+    That of transformers 5.17 copies a number from the CPU, for which it synchronises.
+    """
+    kept = sdpa_mask(**{**arguments, **_NO_TEST})
+    hidden = torch.zeros(kept.shape, dtype=dtype, device=kept.device)
+    return hidden.masked_fill_(~kept, torch.finfo(dtype).min)
 
 
 def set_training_attention(backbone: PreTrainedModel, attention: str) -> None:

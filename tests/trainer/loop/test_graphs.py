@@ -13,24 +13,32 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tests.trainer.loop.test_train import ready, weights
 from wikianchor.trainer.data import feed
 from wikianchor.trainer.loop import graphs, train
-from wikianchor.trainer.loop.graphs import StepGraphs, Work
+from wikianchor.trainer.loop.graphs import StepGraphs
 from wikianchor.trainer.loop.optimizers import Optimizers
 from wikianchor.trainer.loop.train import TrainingRun
 from wikianchor.trainer.models.model import EaseModel
 
 
 class Repeater:
-    """Repeats work; the results are always in the same tensors, as those of a graph are."""
+    """Repeats work; the results are always in the same tensors, as those of a graph are.
 
-    def __init__(self, fails: bool = False) -> None:
+    It `fails` when it "records", or before, where work "waits" for the GPU.
+    """
+
+    def __init__(self, fails: str = "") -> None:
         self.fails = fails
         self.recorded = self.replays = 0
 
-    def run(self, work: Work) -> Any:
+    def run(self, work: partial[Any], may_wait: bool = True) -> Any:
+        if self.fails == "waits" and not may_wait:
+            batch, _ = work.args
+            losses = work.func.__self__.model(batch)  # type: ignore[attr-defined]
+            losses["loss"].backward()
+            raise RuntimeError("called a synchronizing CUDA operation")
         return work()
 
     def record(self, work: partial[Any]) -> tuple[Callable[[], None], Any]:
-        if self.fails:
+        if self.fails == "records":
             raise RuntimeError("operation not permitted\nwhen stream is capturing")
         self.recorded += 1
         _, vectors = work.args
@@ -83,18 +91,23 @@ def test_captured_steps_are_the_steps(options: dict[str, Any], more: dict[str, A
     plain.feed.config = dataclasses.replace(plain.config, graphs=True)
     train.train(plain)
     results = []
-    for number, fails in enumerate((False, True)):
+    said = []
+    for number, fails in enumerate(("", "records", "waits")):
         repeater = Repeater(fails)
         run, lines = with_graphs(options | {"output": f"{options['output']}/{number}"}, repeater)
         train.train(run)
         results.append(weights(run))
         assert repeater.recorded == (0 if fails else 1)
         assert repeater.replays == (0 if fails else 10 - graphs.WARM_UP)
-    assert lines == [
-        "no CUDA graphs, so small steps are slower: RuntimeError: operation not permitted when stream is capturing"
+        said += lines
+    no_graphs = "no CUDA graphs, so small steps are slower: RuntimeError: "
+    assert said == [
+        f"{no_graphs}operation not permitted when stream is capturing",
+        f"{no_graphs}called a synchronizing CUDA operation",
     ]
     for name, tensor in weights(plain).items():
         assert torch.equal(results[0][name], results[1][name]), name
+        assert torch.equal(results[0][name], results[2][name]), name
         assert torch.allclose(tensor, results[0][name], atol=1e-4), name
 
 
