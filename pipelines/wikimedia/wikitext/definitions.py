@@ -166,6 +166,10 @@ class Definitions:
         self._title_of = lru_cache(maxsize=1 << 14)(partial(template_title, site=site))
         self._nodes = self._size = 0
         facts = DumpFacts(**json.loads(find(FACTS) or "{}"))
+        # A citation or another note, which its rule leaves out of sentences.
+        self._is_note = lru_cache(maxsize=1 << 12)(
+            lambda title: bool(title) and fallback(title, {}) == "" and not title.lower().startswith(_SHOWN)
+        )
         self._served = Served(site, facts.date, find)
         self._modules = Modules(site, find, self, self._served) if facts.lua else None
 
@@ -209,9 +213,7 @@ class Definitions:
             page: title of the page with the call.
             depth: level of the call.
         """
-        # A citation or another note, which its rule leaves out of sentences.
-        is_note = title and self._fallback(title, {}) == "" and not title.lower().startswith(_SHOWN)
-        if self._modules is None or is_note or unsure(module + function):
+        if self._modules is None or self._is_note(title) or unsure(module + function):
             return UNKNOWN
         kept = self._nodes, self._size
         if not self._modules.is_running:
