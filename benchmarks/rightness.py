@@ -14,7 +14,8 @@
 - `documents`: `wikianchor sentences --documents` on each dump. Headings are equal when text and level are, paragraphs
   when the text between <p> and </p> is, without white space and missing words. Paragraphs of pages that call a template
   that the dump lacks do not count. "Own" paragraphs have most of their words in the wikitext of the page; others are
-  those of templates, such as notes that an article is a stub, which documents leave out on purpose. FreeCAD's dump is
+  those of templates, such as notes that an article is a stub, which documents leave out on purpose. Links are those of
+  own paragraphs to other articles of the wiki; one of documents is equal when target and text are. FreeCAD's dump is
   not compared unless it is given: its <translate> needs an extension, without which MediaWiki shows the tag.
 - `prose`: `wikianchor sentences --documents` on each dump. Recall is the part of the words of own paragraphs that stand
   in the text, or in kept sentences that are no list items; a paragraph in one piece counts first. "Cut or joined" are
@@ -53,6 +54,7 @@ from wikianchor.pipelines.commands.extract.command import shown_page
 from wikianchor.pipelines.text.writing import MISSING
 from wikianchor.pipelines.wikimedia.pages import CONTROLS
 from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.titles import parse_target
 from wikianchor.pipelines.wikimedia.wikitext import Extractor
 from wikianchor.pipelines.wikimedia.wikitext.definitions import template_title
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import FUNCTIONS
@@ -189,7 +191,7 @@ def is_function(name: str) -> bool:
 
 def compare_documents(arguments: Namespace) -> None:
     """Print how many headings and paragraphs of documents are those of MediaWiki."""
-    columns = ("title", "text", "sections", "blocks")
+    columns = ("title", "text", "sections", "blocks", "links")
     lines: list[list[object]] = []
     chosen = [given for given in slices.given_or_whole(arguments.dumps) if arguments.dumps or given[0] is None]
     for dump in (mediawiki.read_dump(*given) for given in chosen):
@@ -200,7 +202,7 @@ def compare_documents(arguments: Namespace) -> None:
         job("sentences", output, *flags)
         total: Counter[str] = Counter()
         differing: list[tuple[str, str, Any]] = []
-        for title, text, sections, blocks in rows_of(output, "documents", *columns):
+        for title, text, sections, blocks, links in rows_of(output, "documents", *columns):
             html = truth.get(title, {}).get("html")
             if html is None:
                 continue
@@ -219,7 +221,11 @@ def compare_documents(arguments: Namespace) -> None:
             kinds = ["headings"]
             if calls_of(dump.articles[title], dump.site) <= templates:
                 kinds.append("paragraphs")
-                add_agreement(total, "own", own_paragraphs(theirs[1], dump.articles[title]), ours[1])
+                own = own_paragraphs(theirs[1], dump.articles[title])
+                add_agreement(total, "own", own, ours[1])
+                of_both = paragraph_links(dump, title, own, html), document_links(dump, title, text, links)
+                add_agreement(total, "links", *of_both)
+                differing += [(title, "no link", each) for each in of_both[0] - of_both[1]]
             for kind, of_theirs, of_ours in zip(kinds, theirs, ours, strict=False):
                 add_agreement(total, kind, of_theirs, of_ours)
                 differing += [(title, f"no {kind[:-1]}", each) for each in of_theirs - of_ours]
@@ -227,11 +233,50 @@ def compare_documents(arguments: Namespace) -> None:
         for difference in sorted(random.Random(1).sample(differing, min(arguments.show, len(differing)))):
             print(f"{dump.name}: {difference}", file=sys.stderr)
         shares = [f"{rate:.4f}" for rate in rates(total, "headings", "paragraphs")]
-        own = f"{rates(total, 'own')[0]:.4f} of {total['own theirs']:,}"
-        counts = [total["pages"], total["headings theirs"], *shares[:2], total["paragraphs theirs"], *shares[2:], own]
+        parts = [f"{rates(total, kind)[0]:.4f} of {total[f'{kind} theirs']:,}" for kind in ("own", "links")]
+        counts = [
+            total["pages"],
+            total["headings theirs"],
+            *shares[:2],
+            total["paragraphs theirs"],
+            *shares[2:],
+            *parts,
+        ]
         lines.append([dump.name, *counts])
-    head = ["wiki", "pages", "headings", "recall", "precision", "paragraphs", "recall", "precision", "recall, own"]
-    report("documents", table(head, lines) + f"\n\nTargets: headings {HEADINGS}, paragraphs {PARAGRAPHS}.")
+    head = [
+        "wiki",
+        "pages",
+        "headings",
+        "recall",
+        "precision",
+        "paragraphs",
+        "recall",
+        "precision",
+        "recall, own",
+        "links",
+    ]
+    targets = f"Targets: headings {HEADINGS}, paragraphs {PARAGRAPHS}, links {ALL_LINKS}."
+    report("documents", f"{table(head, lines)}\n\n{targets}")
+
+
+def paragraph_links(dump: Dump, title: str, own: Counter[str], html: str) -> Counter[tuple[str, str]]:
+    """Return the links of own paragraphs to other articles of the wiki: their target and their text."""
+    links: Counter[tuple[str, str]] = Counter()
+    for text, pages in mediawiki.linked_paragraphs(html):
+        for page, anchor in pages if text in own else ():
+            target = parse_target(page, dump.site)
+            if target and anchor and not target.namespace and not target.interwiki and target.title not in ("", title):
+                links[target.title, anchor] += 1
+    return links
+
+
+def document_links(dump: Dump, title: str, text: str, links: Any) -> Counter[tuple[str, str]]:
+    """Return the links of a document, in all of its blocks."""
+    return Counter(
+        (link["target"], without_blanks(text[link["start"] : link["end"]]))
+        for link in links
+        if link["wiki"] == dump.site.wiki and link["target"] != title
+    )
 
 
 def own_paragraphs(paragraphs: Counter[str], wikitext: str) -> Counter[str]:

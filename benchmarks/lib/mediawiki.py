@@ -15,6 +15,7 @@ from difflib import SequenceMatcher
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import orjson
 
@@ -148,16 +149,19 @@ class _Structure(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.headings: Counter[tuple[int, str]] = Counter()
-        # Paragraphs with their white space folded.
+        # Paragraphs with their white space folded, and the links in each: address and text.
         self.paragraphs: list[str] = []
+        self.links: list[list[tuple[str, str]]] = []
         # The text that is shown, with a line feed around each block.
         self.shown: list[str] = []
-        # The elements that are open; the number of them from the first on that is left out; and the heading or
-        # paragraph that is open, with its text.
+        # The elements that are open; the number of them from the first on that is left out; the heading or paragraph
+        # that is open, with its text and its links; and the address of the link that is open, with where it begins.
         self._open: list[str] = []
         self._hidden: int | None = None
         self._block = ""
         self._text: list[str] = []
+        self._links: list[tuple[str, str]] = []
+        self._link: tuple[str, int] | None = None
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         if tag in _VOID:
@@ -171,7 +175,9 @@ class _Structure(HTMLParser):
         if self._hidden is None and (is_hidden or given.get("typeof", "").startswith(("mw:File", "mw:Error mw:File"))):
             self._hidden = len(self._open)
         if self._hidden is None and not self._block and (tag == "p" or tag in _HEADINGS):
-            self._block, self._text = tag, []
+            self._block, self._text, self._links = tag, [], []
+        if tag == "a" and self._block and self._hidden is None:
+            self._link = given.get("href", ""), len(self._text)
         self._open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -180,12 +186,17 @@ class _Structure(HTMLParser):
         while self._open.pop() != tag:
             pass
         self.shown.append("\n" if self._hidden is None and tag in _BLOCKS else "")
+        if tag == "a" and self._link is not None:
+            address, start = self._link
+            self._links.append((address, "".join(self._text[start:])))
+            self._link = None
         if self._hidden is not None and len(self._open) <= self._hidden:
             self._hidden = None
         elif self._hidden is None and tag == self._block:
             if text := fold("".join(self._text)):
                 if tag == "p":
                     self.paragraphs.append(text)
+                    self.links.append(self._links)
                 else:
                     self.headings[int(tag[1]), without_blanks(text)] += 1
             self._block = ""
@@ -244,6 +255,30 @@ def structure_of(html: str) -> tuple[Counter[Any], Counter[Any]]:
     return parser.headings, Counter(map(without_blanks, parser.paragraphs))
 
 
+def linked_paragraphs(html: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the text of each paragraph, and the title and the text of its links to pages, without white space.
+
+    >>> linked_paragraphs('<p>a <a href="/wiki/B_c">b c</a>, <a href="/w/index.php?title=D&amp;action=edit">d</a></p>')
+    [('abc,d', [('B c', 'bc'), ('D', 'd')])]
+    """
+    parser = _parsed(html)
+    paragraphs = []
+    for text, links in zip(parser.paragraphs, parser.links, strict=True):
+        pages = [(_title(address), without_blanks(anchor)) for address, anchor in links if address.startswith("/")]
+        paragraphs.append((without_blanks(text), pages))
+    return paragraphs
+
+
+def _title(address: str) -> str:
+    parts = urlsplit(address)
+    title = (
+        parse_qs(parts.query)["title"][0]
+        if "title=" in parts.query
+        else re.split("/wiki/|/index.php/", unquote(parts.path))[-1]
+    )
+    return title.replace("_", " ")
+
+
 def text_of(html: str) -> tuple[list[str], list[str]]:
     """Return the paragraphs of a page and all of its blocks, with white space folded.
 
@@ -293,7 +328,7 @@ class Rendered:
 
         >>> page = Rendered(["A. Bonn ( ; 1990) is a town of 5 people. B ."], unknown=False)
         >>> [page.judge(text) for text in ("Bonn (1990) is a town of 5 people.", "Bonn is a town of people.", "B.")]
-        ['bracket mended', 'bracket mended', 'blank closed up']
+        ['bracket mended', 'note or icon left out', 'blank closed up']
         >>> page.judge("Bonn (1990) is a town people.")
         'hole'
         """
