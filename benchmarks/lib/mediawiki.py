@@ -298,8 +298,8 @@ def _parsed(html: str) -> _Structure:
 
 
 def without_blanks(text: str) -> str:
-    """Remove white space and the marks of missing words."""
-    return "".join(text.replace(MISSING, "").split())
+    """Remove white space and the marks of missing words, and make raised digits plain."""
+    return "".join(text.replace(MISSING, "").split()).translate(_RAISED)
 
 
 def fold(text: str) -> str:
