@@ -18,9 +18,9 @@ _CATEGORY = re.compile(r"\[\[[^\[\]|:]*:[^\[\]]*\]\]")
 _BLANK = re.compile(r"\s*")
 _MODULES = re.compile(r"#invoke:\s*([^|{}<>]*[^|{}<>\s])")
 _REQUIRED = re.compile(r"""["']Module:([^"'\n]+)["']""")
-# What a module shows depends on other pages than those it names, or on the date of the dump.
+# What a module shows depends on other pages than those it names, on which pages exist, or on the date of the dump.
 _COMPUTED = re.compile(
-    r"(?:require|loadData|loadJsonData)\s*\(?\s*[^(\s\"']|:(?:preprocess|expandTemplate|callParserF)|os\.|Date|mw\.message"
+    r"(?:require|loadData|loadJsonData)\s*\(?\s*[^(\s\"']|:(?:preprocess|expandTemplate|callParserF)|os\.|Date|mw\.message|\.exists\b"
 )
 ANY = f"{PREFIX}*"
 """Among the calls of a module: it may call any page."""
@@ -101,6 +101,8 @@ def definition_of_module(source: str) -> Definition:
 
     >>> definition_of_module("return require('Module:Yesno')").calls
     ('Module:Yesno',)
+    >>> definition_of_module("return mw.title.new(name).exists").calls
+    ('Module:*',)
     """
     calls = {f"{PREFIX}{name.strip()}" for name in _REQUIRED.findall(source)}
     return Definition("module", source, calls=tuple(sorted(calls | ({ANY} if _COMPUTED.search(source) else set()))))
