@@ -28,7 +28,7 @@ _CHRONOLOGY = re.compile(r"(?=\D{0,12}\d)[^-–—:：]{1,24}(?:\s[-–—]\s|[:
 _YEARS = re.compile(r"\s*[(（][^()（）]{0,20}\d{3}")
 # The characters of words, by script: the length of a stem, and whether each run of that length is one or the first of a
 # word alone. Words are inflected, so their first characters are compared.
-_SCRIPTS = (
+SCRIPTS = (
     # All but blanks, punctuation and signs: `\w` has no vowel signs, which words of Indic scripts consist of.
     (r"[^\s!-/:-@\[-`{-\xbf\u0964\u0965\u2000-\u206f\u3000-\u3020\uff00-\uff0f]", 5, False),
     # Chinese characters and katakana, of which words are not divided by spaces.
@@ -89,9 +89,9 @@ def stems_of(texts: Iterable[str]) -> tuple[npt.NDArray[np.int64], Hashes]:
     # One by one: Python folds texts in ASCII fast, and all together are not in ASCII.
     joined = "\n".join(text.casefold().replace("\n", " ") for text in texts).replace(_STRESS, "")
     points = code_points(joined)
-    scripts = code_point_sets(*(characters for characters, _, _ in _SCRIPTS))[points.astype(np.int64)]
+    scripts = code_point_sets(*(characters for characters, _, _ in SCRIPTS))[points.astype(np.int64)]
     starts, hashes = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)]
-    for number, (_, length, every) in enumerate(_SCRIPTS):
+    for number, (_, length, every) in enumerate(SCRIPTS):
         inside = np.append(scripts & np.uint8(1 << number) > 0, np.zeros(length, np.bool_))
         begins = inside[:-length].copy()
         for offset in range(1, length):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from wikianchor.pipelines.arrays.hashing import Hashes
 from wikianchor.pipelines.arrays.spill import Spill, hash_range, rows_of
-from wikianchor.pipelines.arrays.tables import find, open_tables, read_table, save_pieces
+from wikianchor.pipelines.arrays.tables import changes, find_hashes, open_tables, read_table, save_pieces
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 
 # Rows that are sorted in memory at a time.
@@ -63,14 +63,26 @@ def greatest_ranks(rows: npt.NDArray[np.void], cap: Cap) -> npt.NDArray[np.void]
     >>> greatest_ranks(rows, Cap("positives", 2, unrelated=np.uint64(9))).tolist()
     [(5, 1), (7, 2)]
     """
-    rows = rows[np.lexsort((rows["rank"], rows["key"]))]
-    _, starts, counts = np.unique(rows["key"], return_index=True, return_counts=True)
+    rows = rows[_order(rows["key"], rows["rank"])]
+    starts = np.flatnonzero(changes(rows["key"]))
+    counts = np.diff(np.append(starts, len(rows)))
     staying = np.minimum(counts, cap.most)
     if cap.unrelated is not None and len(rows):
         related = np.add.reduceat((rows["rank"] < cap.unrelated).astype(np.int64), starts)
         staying = np.where(related > 0, np.minimum(staying, related), staying)
     last: npt.NDArray[np.void] = rows[(starts + staying - 1)[staying < counts]]
     return last
+
+
+def _order(keys: Hashes, ranks: Hashes) -> npt.NDArray[np.int64]:
+    """Return the order of rows by key, then by rank, as np.lexsort does in several times the time."""
+    order = np.argsort(keys)
+    by_rank = np.argsort(ranks[order])
+    # The number of the key, and the place among all ranks, of which there are fewer than 2**32.
+    places = np.empty(len(keys), np.int64)
+    places[by_rank] = np.arange(len(keys))
+    places |= np.cumsum(changes(keys[order])) << 32
+    return order[by_rank[np.sort(places) & 0xFFFFFFFF]]
 
 
 def is_over(limits: str, keys: Hashes, ranks: Hashes) -> npt.NDArray[np.bool_]:
@@ -82,7 +94,7 @@ def is_over(limits: str, keys: Hashes, ranks: Hashes) -> npt.NDArray[np.bool_]:
         ranks: (rows,) ranks.
     """
     tables = open_tables(limits)
-    index = find(tables["keys"], keys.ravel())
+    index = find_hashes(tables["keys"], keys.ravel())
     over: npt.NDArray[np.bool_] = index >= 0
     over[over] = np.repeat(ranks, keys.shape[1])[over] > tables["ranks"][index[over]]
     return np.asarray(over.reshape(keys.shape).any(axis=1))

@@ -17,20 +17,23 @@ import pyarrow.compute as pc
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.arrays.hashing import Hashes, mix
 from wikianchor.pipelines.arrays.minhash import band_keys
-from wikianchor.pipelines.arrays.tables import distinct, find, open_tables, save_tables
+from wikianchor.pipelines.arrays.tables import distinct, find_hashes, open_tables, save_tables
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.dataset.workspace import WorkPath
 from wikianchor.pipelines.engine.progress_file import ProgressFile
-from wikianchor.pipelines.export.anchors import closeness, closest_first, is_weak
+from wikianchor.pipelines.export.anchors import closest_first
+from wikianchor.pipelines.export.core_texts import ANCHOR, closeness, masked_keys, text_keys, weak_anchors
 from wikianchor.pipelines.export.links import link_hashes
 from wikianchor.pipelines.export.task import REASONS, ExportTask, InputShard
-from wikianchor.pipelines.export.text_index import Choice, Ints, LanguageRule, Mask, TextIndex, choose, text_keys
+from wikianchor.pipelines.export.text_index import Choice, Ints, LanguageRule, Mask, TextIndex, choose
 from wikianchor.pipelines.export.texts import LEAD, NAMES, SENTENCE
 
 _COLUMNS = (
     *("text", "mention_start", "mention_end", "entity_id", "hard_negative_ids"),
     *("sentence_id", "wiki", "page_id", "title"),
 )
+# Those of `_TextChooser.keys`.
+_OF_KEYS = (*ANCHOR, "entity_id", "sentence_id", "wiki")
 
 
 class Indexes(NamedTuple):
@@ -134,10 +137,9 @@ def choose_texts(
     chooser = _TextChooser(task, Indexes(anchor, positive, negative, linked))
     chosen, keys = [chooser.no_rows()], [chooser.no_keys()]
     for batch in read_batches(shard.path, _COLUMNS):
-        of_batch, sentences = chooser.choose(batch)
-        chosen.append(of_batch)
+        chosen.append(chooser.choose(batch))
         if task.caps:
-            keys.append(chooser.keys(batch, of_batch, sentences))
+            keys.append(chooser.keys(batch, chosen[-1]))
     rows = sum(len(piece.reasons) for piece in chosen)
     ProgressFile(task.work.scratch, f"choose-{shard.order}").write(file_size(shard.path), {"rows": rows})
     paths_of = [
@@ -172,9 +174,8 @@ class _TextChooser:
         none = np.zeros((0, 1 if self._task.near_duplicates else self._task.bands), np.uint64)
         return RowKeys(none, none[:, :1], none[:, 0])
 
-    def choose(self, batch: pa.RecordBatch) -> tuple[Chosen, list[tuple[str, int, int]]]:
-        """Choose the texts of each row, without a look at other rows; return them, and the sentences of the rows that
-        have all texts, with the offsets of their links."""
+    def choose(self, batch: pa.RecordBatch) -> Chosen:
+        """Choose the texts of each row, without a look at other rows."""
         task = self._task
         wikis = task.wiki_codes(batch.column("wiki"))
         pairs = _Pairs(
@@ -205,11 +206,9 @@ class _TextChooser:
         positives = self._positives(pairs, anchors)
         reasons[(positives < 0) & (reasons == 0)] = REASONS.index("no_positive_text")
         rest = np.flatnonzero(reasons == 0)
-        sentences = _sentences(batch, rest) if self._anchor is None else []
-        if sentences:
-            weak = np.array([is_weak(*sentence) for sentence in sentences], np.bool_)
+        if self._anchor is None:
+            weak = weak_anchors(batch.select(ANCHOR).take(pa.array(rest)))
             reasons[rest[weak]] = REASONS.index("weak_anchor")
-            sentences = [sentence for sentence, is_out in zip(sentences, weak.tolist(), strict=True) if not is_out]
             rest = rest[~weak]
         negatives = np.full((len(reasons), task.negatives), -1)
         positions = np.zeros_like(negatives)
@@ -218,8 +217,7 @@ class _TextChooser:
             negatives[rest], positions[rest], reasons[rest] = self._negatives(
                 hard_negatives, pairs.at(rest), positives[rest]
             )
-            sentences = [sentence for sentence, why in zip(sentences, reasons[rest].tolist(), strict=False) if not why]
-        return Chosen(reasons, anchors, positives, negatives, positions), sentences
+        return Chosen(reasons, anchors, positives, negatives, positions)
 
     def _positives(self, pairs: _Pairs, anchors: Ints) -> Ints:
         """Choose the positives of rows, given the indices of their anchors."""
@@ -245,7 +243,7 @@ class _TextChooser:
             is_allowed=is_positive,
         ).texts
 
-    def keys(self, batch: pa.RecordBatch, chosen: Chosen, sentences: list[tuple[str, int, int]]) -> RowKeys:
+    def keys(self, batch: pa.RecordBatch, chosen: Chosen) -> RowKeys:
         """Return the keys and ranks of the rows that have all their texts; see `caps`.
 
         Nearly equal anchors have a key in common: sentences without their link and the title of their page, where they
@@ -254,11 +252,10 @@ class _TextChooser:
         Args:
             batch: rows of pairs.
             chosen: their texts.
-            sentences: those of rows that have all texts, with the offsets of their links.
         """
         task = self._task
         kept = np.flatnonzero(chosen.reasons == 0)
-        pairs, positives = batch.take(pa.array(kept)), chosen.positives[kept]
+        pairs, positives = batch.select(_OF_KEYS).take(pa.array(kept)), chosen.positives[kept]
         ids = pairs.column("entity_id").to_numpy().astype(np.int64)
         languages = task.language_codes(task.wiki_codes(pairs.column("wiki"))).astype(np.int64)
         scopes = mix(0, languages) if self._anchor else mix(0, ids)
@@ -266,7 +263,7 @@ class _TextChooser:
             texts = self._anchor.texts(chosen.anchors[kept]) if self._anchor else pairs.column("text")
             anchors = mix(0, languages, text_keys(texts).view(np.int64))[:, None]
         elif self._anchor is None:
-            anchors = band_keys(_masked(sentences, pairs.column("title").to_pylist()), scopes, task.bands)
+            anchors = masked_keys(pairs, scopes, task.bands)
         else:
             of_positives = task.anchor in NAMES
             texts = self._positive.texts(positives) if of_positives else self._anchor.texts(chosen.anchors[kept])
@@ -276,8 +273,7 @@ class _TextChooser:
         )
         if self._anchor is None:
             distinct_positives, index = np.unique(positives, return_inverse=True)
-            texts = self._positive.texts(distinct_positives).to_pylist()
-            ranks = closest_first(closeness(sentences, texts, index), ranks)
+            ranks = closest_first(closeness(pairs, self._positive.texts(distinct_positives), index), ranks)
         return RowKeys(anchors, self._positive.keys_of(positives)[:, None], ranks)
 
     def _negatives(self, of_row: Ints, pairs: _Pairs, positives: Ints) -> tuple[Ints, Ints, Ints]:
@@ -316,9 +312,9 @@ class _TextChooser:
             excluded = distinct(np.concatenate(taken))
 
             def is_negative(row: Ints, texts: Ints, excluded: Hashes = excluded, of: Ints = negatives) -> Mask:
-                allowed = (find(excluded, _pair(row, index.keys[texts])) < 0) & (of[row] >= 0)
+                allowed = (find_hashes(excluded, _pair(row, index.keys[texts])) < 0) & (of[row] >= 0)
                 if linked is not None:
-                    allowed &= find(linked, link_hashes(index.sentence_ids[texts], ids[row])) < 0
+                    allowed &= find_hashes(linked, link_hashes(index.sentence_ids[texts], ids[row])) < 0
                 return allowed
 
             choice = choose(
@@ -334,22 +330,6 @@ class _TextChooser:
             chosen = np.flatnonzero(choice.texts >= 0)
             taken.append(_pair(chosen, index.keys[choice.texts[chosen]]))
         return choices
-
-
-def _masked(sentences: list[tuple[str, int, int]], titles: list[str]) -> list[str]:
-    """Return each sentence without its link and the title of its page: the same for "Brest is a commune in [Finistère]"
-    and "Plouguin is a commune in [Finistère]"."""
-    return [
-        (text[:start] + text[end:]).replace(title.partition(" (")[0], "")
-        for (text, start, end), title in zip(sentences, titles, strict=True)
-    ]
-
-
-def _sentences(batch: pa.RecordBatch, rows: Ints) -> list[tuple[str, int, int]]:
-    """Return the sentences at indices, with the offsets of their links."""
-    indices = pa.array(rows)
-    columns = (batch.column(name).take(indices).to_pylist() for name in ("text", "mention_start", "mention_end"))
-    return list(zip(*columns, strict=True))
 
 
 @lru_cache(maxsize=4)

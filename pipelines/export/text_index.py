@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from xxhash import xxh3_64_intdigest
 
 from wikianchor.pipelines.arrays.hashing import Hashes, below, mix
 from wikianchor.pipelines.arrays.tables import map_tables, open_tables, save_pieces, save_tables
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, Shard, Sorting, key_ranges
+from wikianchor.pipelines.export.core_texts import text_keys
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -53,12 +53,6 @@ class IndexPiece(NamedTuple):
     path: WorkPath
     texts: int
     size: int
-
-
-def text_keys(texts: pa.Array | pa.ChunkedArray) -> Hashes:
-    """Return a hash of each text. Texts that differ in case or white space only have the same."""
-    folded = (" ".join(text.casefold().split()).encode() for text in texts.to_pylist())
-    return np.fromiter(map(xxh3_64_intdigest, folded), np.uint64, len(texts))
 
 
 def plan_ranges(entities: int) -> list[KeyRange]:

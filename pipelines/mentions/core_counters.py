@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from wikianchor.aliases.folding import QUOTES, fold_of, kind_of, simplified
 from wikianchor.aliases.name_table import NameTable
+from wikianchor.pipelines.arrays.strings import string_buffers
 from wikianchor.pipelines.arrays.tables import changes, local_path, open_tables
 from wikianchor.pipelines.mentions import anchors, occurrences
 from wikianchor.pipelines.mentions.anchors import ANCHOR, REASON, ROWS, TABLE, AnchorCounts, LinkReasons, Targets
@@ -60,12 +61,10 @@ def describe(chinese: bool) -> Callable[[int], int]:
 def columns_of(rows: pa.RecordBatch) -> tuple[bytes, ...]:
     """Return the columns of rows as the core takes them, as of `page_rows.ROWS`."""
     texts, links = rows.column("text"), rows.column("links")
-    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    data = memoryview(texts.buffers()[2] or b"")[offsets[0] : offsets[-1]]
     ends, flat = links.offsets.to_numpy(), links.flatten()
     of_links = (flat.field(name).to_numpy().tobytes() for name in ("start", "end"))
     heads = changes(rows.column("page_id").to_numpy())
-    return (bytes(data), (offsets - offsets[0]).tobytes(), heads.tobytes(), (ends - ends[0]).tobytes(), *of_links)
+    return (*string_buffers(texts), heads.tobytes(), (ends - ends[0]).tobytes(), *of_links)
 
 
 def count_occurrences(shards: Sequence[str], path: str, regions: Collection[str], chinese: bool) -> pa.Table:

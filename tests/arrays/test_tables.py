@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wikianchor.pipelines.arrays import tables
-from wikianchor.pipelines.arrays.tables import Column, look_up, map_tables, read_table, save_tables
+from wikianchor.pipelines.arrays.hashing import mix
+from wikianchor.pipelines.arrays.tables import (
+    Column,
+    distinct,
+    find,
+    find_hashes,
+    look_up,
+    map_tables,
+    read_table,
+    save_tables,
+)
 
 
 @given(
@@ -49,3 +59,9 @@ def test_small_tables_are_opened_once(tmp_path: Path, monkeypatch: pytest.Monkey
         read_table(path, "counts")[:] = 7
         if small:
             Path(path).unlink(missing_ok=True)
+
+
+def test_hashes_are_found_as_other_numbers_are() -> None:
+    wanted = mix(1, np.arange(5000) // 2)
+    for known in (distinct(wanted[::3]), distinct(wanted), wanted[:0]):
+        assert np.array_equal(find_hashes(known, wanted), find(known, wanted))

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.conftest import Ended
@@ -18,7 +19,8 @@ from tests.engines import THREADS
 from tests.planted import WAYS, planted
 from tests.stand_in import Item, Page, digests, read_rows, run_pairs, small_wiki, write_entities, write_sentences
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.pipelines.export import choices, entity_texts, graph, links, text_index
+from wikianchor.pipelines.arrays.hashing import mix
+from wikianchor.pipelines.export import caps, choices, entity_texts, graph, links, text_index
 from wikianchor.pipelines.export import rows as export_rows
 from wikianchor.pipelines.export.options import ExportOptions
 from wikianchor.pipelines.export.task import REASONS
@@ -409,3 +411,11 @@ def test_no_shard_outside_of_its_dataset_is_read(
     assert (ended.status, len(ended.said)) == (1, 1), ended.said
     assert f"{dataset}/manifest.json: {path!r} is no path of a shard" in ended.said[0]
     assert not list(tmp_path.glob("out/data/**/*.parquet"))
+
+
+def test_rows_are_ordered_by_key_and_rank() -> None:
+    keys, ranks = (mix(seed, np.arange(1000)) % np.uint64(200) for seed in (1, 2))
+    keys[::7] = ranks[::11] = 2**64 - 1
+    order, expected = caps._order(keys, ranks), np.lexsort((ranks, keys))
+    assert [(keys[order] == keys[expected]).all(), (ranks[order] == ranks[expected]).all()] == [True, True]
+    assert caps._order(keys[:0], ranks[:0]).tolist() == []

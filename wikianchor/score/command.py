@@ -40,7 +40,7 @@ from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.reasons import most
 from wikianchor.pipelines.dataset.summary import made, next_lines, spent
 from wikianchor.pipelines.dataset.workspace import RECORDS, Workspace, fingerprint_of, workspace_of
-from wikianchor.pipelines.export.text_index import text_keys
+from wikianchor.pipelines.export.core_texts import text_keys
 from wikianchor.schemas.choices import KINDS
 from wikianchor.score.rows import Arrays, Shard, joined, open_export, open_pairs, page_keys
 from wikianchor.trainer.command import run_command

@@ -14,7 +14,7 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.pipelines.arrays.hashing import hash_strings, mix
 from wikianchor.pipelines.dataset.inputs import fingerprint
 from wikianchor.pipelines.dataset.reader import Dataset, open_one, read_batches
-from wikianchor.pipelines.export.text_index import text_keys
+from wikianchor.pipelines.export.core_texts import text_keys
 from wikianchor.schemas import export, pairs
 from wikianchor.schemas.fields import list_of
 

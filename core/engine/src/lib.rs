@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod anchors;
 pub mod bzip2;
 pub mod columns;
 pub mod counts;

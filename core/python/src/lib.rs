@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use wikianchor_engine::shared::set_shared;
 use wikianchor_engine::unicode::{self, Case, Forms, Tables, ALNUM, ALPHA, NEEDS_NFC, PRINTABLE};
 
+mod anchors;
 mod bzip2;
 mod names;
 mod reader;
@@ -99,6 +100,7 @@ fn wikianchor_core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("sources", env!("WIKIANCHOR_CORE_SOURCES"))?;
     module.add_function(wrap_pyfunction!(set_up, module)?)?;
     module.add_function(wrap_pyfunction!(template_facts, module)?)?;
+    anchors::register(module)?;
     bzip2::register(module)?;
     names::register(module)?;
     reader::register(module)?;

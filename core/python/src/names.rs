@@ -41,8 +41,12 @@ fn with_texts<T: Send>(
     result.ok_or_else(|| PyValueError::new_err("a text or a link is not in the data"))
 }
 
-fn ints(bytes: &[u8]) -> Vec<i32> {
+pub fn ints(bytes: &[u8]) -> Vec<i32> {
     bytes.chunks_exact(4).filter_map(|bytes| bytes.try_into().map(i32::from_le_bytes).ok()).collect()
+}
+
+pub fn longs(bytes: &[u8]) -> Vec<i64> {
+    bytes.chunks_exact(8).filter_map(|bytes| bytes.try_into().map(i64::from_le_bytes).ok()).collect()
 }
 
 fn characters(describe: Py<PyAny>) -> Characters {
@@ -132,8 +136,7 @@ impl AnchorCounter {
         needs_letter: &[u8],
     ) -> PyResult<Bound<'py, PyBytes>> {
         let counter = &mut self.counter;
-        let items: Vec<i64> =
-            items.chunks_exact(8).filter_map(|bytes| bytes.try_into().map(i64::from_le_bytes).ok()).collect();
+        let items = longs(items);
         let reasons = with_texts(py, &columns, |texts| counter.add(texts, &items, needs_letter))?;
         Ok(PyBytes::new(py, &reasons))
     }

@@ -1,0 +1,109 @@
+//! The class `TextComparer`, which `export` compares texts with.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use wikianchor_engine::anchors::{Characters, Comparer, Sentences, Texts};
+
+use crate::names::{ints, longs};
+use crate::reader::guarded;
+
+/// Texts as buffers of Arrow: their bytes, and their offsets, int32.
+#[derive(FromPyObject)]
+struct Strings<'py>(Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+/// Texts with a link each: where it begins and ends, int32.
+#[derive(FromPyObject)]
+struct Linked<'py>(Strings<'py>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+fn checked<T>(result: Option<T>) -> PyResult<T> {
+    result.ok_or_else(|| PyValueError::new_err("a text or a link is not in the data"))
+}
+
+fn numbers<'py>(py: Python<'py>, numbers: &[u64]) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, &numbers.iter().flat_map(|number| number.to_ne_bytes()).collect::<Vec<_>>())
+}
+
+/// Compares texts. `describe` returns what a code point is folded to, and properties.
+#[pyclass]
+struct TextComparer {
+    comparer: Comparer,
+}
+
+impl TextComparer {
+    fn with_sentences<T: Send>(
+        &mut self,
+        py: Python<'_>,
+        linked: &Linked<'_>,
+        run: impl FnOnce(&mut Comparer, &Sentences<'_>) -> Option<T> + Send,
+    ) -> PyResult<T> {
+        let Linked(Strings(data, offsets), starts, ends) = linked;
+        let (data, offsets, starts, ends) = (data.as_bytes(), offsets.as_bytes(), starts.as_bytes(), ends.as_bytes());
+        let comparer = &mut self.comparer;
+        checked(py.detach(|| {
+            let (offsets, starts, ends) = (ints(offsets), ints(starts), ints(ends));
+            let texts = Texts { data, offsets: &offsets };
+            guarded(|| run(comparer, &Sentences { texts, starts: &starts, ends: &ends }))
+        })?)
+    }
+}
+
+#[pymethods]
+impl TextComparer {
+    #[new]
+    fn new(describe: Py<PyAny>) -> TextComparer {
+        let characters = Characters::new(Box::new(move |char| {
+            let by_python = |py: Python<'_>| -> PyResult<(bool, Vec<u32>)> { describe.call1(py, (char,))?.extract(py) };
+            Python::attach(by_python).unwrap_or_else(|error| panic!("{error}"))
+        }));
+        TextComparer { comparer: Comparer::new(characters) }
+    }
+
+    /// Return a hash of each text, uint64. Texts that differ in case or white space only have the same.
+    fn text_keys<'py>(&mut self, py: Python<'py>, texts: Strings<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let (data, offsets, comparer) = (texts.0.as_bytes(), texts.1.as_bytes(), &mut self.comparer);
+        let keys = py.detach(|| guarded(|| comparer.text_keys(Texts { data, offsets: &ints(offsets) })))?;
+        Ok(numbers(py, &checked(keys)?))
+    }
+
+    /// Return a byte for each sentence: 1 where it says too little of the entity that its link leads to.
+    fn weak<'py>(&mut self, py: Python<'py>, sentences: Linked<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.with_sentences(py, &sentences, |comparer, sentences| comparer.weak(sentences))?))
+    }
+
+    /// Return a byte for each sentence: how many words it has in common with its positive, given by number, int64.
+    fn closeness<'py>(
+        &mut self,
+        py: Python<'py>,
+        sentences: Linked<'py>,
+        positives: Strings<'py>,
+        of_sentence: &[u8],
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let (data, offsets) = (positives.0.as_bytes(), ints(positives.1.as_bytes()));
+        let of_sentence = longs(of_sentence);
+        let common = self.with_sentences(py, &sentences, |comparer, sentences| {
+            comparer.closeness(sentences, Texts { data, offsets: &offsets }, &of_sentence)
+        })?;
+        Ok(PyBytes::new(py, &common))
+    }
+
+    /// Return the hashes of the shingles of sentences, without their links and the names in the titles of their pages,
+    /// and where each begins and the last one ends; uint64 both.
+    #[allow(clippy::type_complexity)]
+    fn shingles<'py>(
+        &mut self,
+        py: Python<'py>,
+        sentences: Linked<'py>,
+        titles: Strings<'py>,
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let (data, offsets) = (titles.0.as_bytes(), ints(titles.1.as_bytes()));
+        let (hashes, ends) = self.with_sentences(py, &sentences, |comparer, sentences| {
+            comparer.shingles(sentences, Texts { data, offsets: &offsets })
+        })?;
+        Ok((numbers(py, &hashes), numbers(py, &ends)))
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<TextComparer>()
+}

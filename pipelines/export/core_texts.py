@@ -1,0 +1,105 @@
+"""Compare texts with the compiled core, where it is installed (`core/engine/src/anchors.rs`), and else in Python.
+
+The values are those of `anchors` and `minhash`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from xxhash import xxh3_64_intdigest
+
+from wikianchor.pipelines.arrays.hashing import Hashes
+from wikianchor.pipelines.arrays.minhash import TEXTS_AT_ONCE, band_keys, keys_of_shingles
+from wikianchor.pipelines.arrays.strings import string_buffers
+from wikianchor.pipelines.export import anchors
+from wikianchor.pipelines.export.anchors import SCRIPTS
+from wikianchor.pipelines.wikimedia.core_record import core_problem
+
+try:
+    import wikianchor_core as core
+except ImportError:
+    core = None
+
+# The columns of pairs that are the anchor: the sentence, its link and the title of its page.
+ANCHOR = ("text", "mention_start", "mention_end", "title")
+# Patterns of the properties of a character, from the lowest bit above it on.
+_PROPERTIES = (r"\s", r"\d", *(characters for characters, _, _ in SCRIPTS))
+_POINT_BITS = 21
+
+
+@cache
+def comparer() -> Any:
+    """Return what compares texts in the core, None without it."""
+    return core.TextComparer(_describe) if hasattr(core, "TextComparer") and not core_problem(core) else None
+
+
+def _describe(character: str) -> tuple[bool, list[int]]:
+    """Return whether a character has a case; and the characters that it is folded to, with their properties."""
+    folded = [
+        ord(char)
+        | sum((re.match(pattern, char) is not None) << bit for bit, pattern in enumerate(_PROPERTIES, _POINT_BITS))
+        for char in character.casefold()
+    ]
+    return character.lower() != character.upper(), folded
+
+
+def text_keys(texts: pa.Array | pa.ChunkedArray) -> Hashes:
+    """Return a hash of each text. Texts that differ in case or white space only have the same."""
+    if compare := comparer():
+        chunks = texts.chunks if isinstance(texts, pa.ChunkedArray) else [texts]
+        keys = b"".join(compare.text_keys(string_buffers(chunk.cast(pa.string()))) for chunk in chunks)
+        return np.frombuffer(keys, np.uint64)
+    folded = (" ".join(text.casefold().split()).encode() for text in texts.to_pylist())
+    return np.fromiter(map(xxh3_64_intdigest, folded), np.uint64, len(texts))
+
+
+def weak_anchors(pairs: pa.RecordBatch) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return which sentences of pairs say too little of the entity that their link leads to (`anchors.is_weak`)."""
+    if compare := comparer():
+        return np.frombuffer(compare.weak(_linked(pairs)), np.bool_)
+    return np.array([anchors.is_weak(*sentence) for sentence in _sentences(pairs)], np.bool_)
+
+
+def closeness(pairs: pa.RecordBatch, positives: pa.Array, of_pair: np.ndarray[Any, np.dtype[np.int64]]) -> Hashes:
+    """Return how many words each sentence of pairs has in common with its positive; see `anchors.closeness`."""
+    if compare := comparer():
+        common = compare.closeness(_linked(pairs), string_buffers(positives), of_pair.tobytes())
+        return np.frombuffer(common, np.uint8).astype(np.uint64)
+    return anchors.closeness(_sentences(pairs), positives.to_pylist(), of_pair)
+
+
+def masked_keys(pairs: pa.RecordBatch, scopes: Hashes, bands: int) -> Hashes:
+    """Return the keys of nearly equal sentences of pairs, of which links and titles do not count (`minhash.band_keys`).
+
+    Sentences are compared without their link and the title of their page: "Brest is a commune in [Finistère]" and
+    "Plouguin is a commune in [Finistère]" are the same.
+    """
+    if compare := comparer():
+        cuts = range(0, pairs.num_rows, 16 * TEXTS_AT_ONCE)
+        parts = (pairs.slice(first, 16 * TEXTS_AT_ONCE) for first in cuts)
+        shingles = (compare.shingles(_linked(part), string_buffers(part.column("title"))) for part in parts)
+        arrays = ((np.frombuffer(hashes, np.uint64), np.frombuffer(ends, np.uint64)) for hashes, ends in shingles)
+        return keys_of_shingles(arrays, scopes, bands)
+    titles = pairs.column("title").to_pylist()
+    masked = [
+        (text[:start] + text[end:]).replace(title.partition(" (")[0], "")
+        for (text, start, end), title in zip(_sentences(pairs), titles, strict=True)
+    ]
+    return band_keys(masked, scopes, bands)
+
+
+def _linked(pairs: pa.RecordBatch) -> tuple[Any, ...]:
+    """Return the sentences of pairs with their links, as the core takes them."""
+    places = (pairs.column(name).to_numpy().astype(np.int32).tobytes() for name in ANCHOR[1:3])
+    return string_buffers(pairs.column("text")), *places
+
+
+def _sentences(pairs: pa.RecordBatch) -> Sequence[tuple[str, int, int]]:
+    """Return the sentences of pairs, with the offsets of their links."""
+    return list(zip(*(pairs.column(name).to_pylist() for name in ANCHOR[:3]), strict=True))
