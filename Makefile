@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # setuptools warns of every editable installation.
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test quick core core-test core-lint pytest pythons engines chaos fuzz coverage try-it lint results types docs \
+.PHONY: demo test quick core core-test core-lint pytest pythons engines chaos rehearse fuzz coverage try-it lint results types docs \
 	audit lock clean
 
 demo: $(VENV)/.data
@@ -48,6 +48,13 @@ engines: $(VENV)/.dev
 chaos: $(VENV)/.dev
 	$(BIN)/python -m pytest -m nightly tests/engine/test_chaos.py tests/engine/test_failing_calls.py \
 		tests/dataset/test_buckets.py tests/wikimedia/test_dumps.py tests/commands/test_many_wikis.py
+
+# What of training on a GPU a machine without one can try: shapes on "meta", captured steps with a stand-in, memory,
+# decoders and encoders of each architecture, the benchmark at toy size. On a GPU also what only it shows.
+rehearse: $(VENV)/.dev
+	$(BIN)/python -m pytest tests/trainer/models/test_gpu.py tests/trainer/models/test_memory.py \
+		tests/trainer/loop/test_graphs.py tests/trainer/loop/test_on_a_gpu.py tests/test_benchmark_gpu.py
+	$(BIN)/python benchmarks/gpu.py --toy
 
 # Random input, guided by the branches that it takes: the core by cargo-fuzz, Python by Atheris. An hour for each target.
 fuzz: SECONDS_EACH ?= 3600
