@@ -15,6 +15,9 @@ has() { command -v "$1" > /dev/null || { echo "NO $1: left out"; return 1; }; }
 
 say "A checkout of the tag v$VERSION"
 git clone --quiet --no-hardlinks . "$OUT/source"
+if has cargo; then
+  (cd "$OUT/source" && python3 -m tools.require_core && git -c user.name=x -c user.email=x commit -qam "Require the core")
+fi
 git -C "$OUT/source" tag "v$VERSION"
 python3 -m venv "$OUT/tools"
 "$OUT/tools/bin/pip" install --quiet build maturin pypiserver twine
@@ -58,8 +61,8 @@ for python in python3.10 python3.11 python3.12 python3.13 python3.14; do
   say "$python, bare, from the index"
   bare=$OUT/bare/$python
   "$python" -m venv "$bare"
-  extra=$(ls "$OUT"/dist/wikianchor_core-*.whl > /dev/null 2>&1 && echo "[core]" || true)
-  "$bare/bin/pip" install --quiet --extra-index-url="http://127.0.0.1:$PORT/simple/" "wikianchor$extra==$VERSION"
+  # With the core, which it requires where an index has a wheel of it.
+  "$bare/bin/pip" install --quiet --extra-index-url="http://127.0.0.1:$PORT/simple/" "wikianchor==$VERSION"
   (cd "$bare" && HOME=$bare PATH=$bare/bin:/usr/bin:/bin bash -ec \
     'wikianchor --version; wikianchor demo --quiet; wikianchor verify out/demo --against=demo/dumps --quiet')
 done
