@@ -329,7 +329,7 @@ class PairsConfig(DryRun, Cache, Rows, PairLosses, EncoderConfig, FromScratch):
     compile: bool | None = option(
         None,
         help="torch.compile the backbone, one graph for each length",
-        unset="on a GPU, for runs of 2,000 steps or more",
+        unset="on a GPU, for runs of 10,000 steps or more",
         may_change=True,
     )
     graphs: bool | None = option(
