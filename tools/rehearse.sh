@@ -27,6 +27,14 @@ say "Sdists and wheels"
 "$OUT/tools/bin/python" -m build --outdir "$OUT/dist" . > "$OUT/build.log" 2>&1
 if has cargo; then
   (cd core && "$OUT/tools/bin/maturin" build --quiet --release --locked --sdist --out "$OUT/dist")
+  MUSL=x86_64-unknown-linux-musl
+  if rustup target list --installed | grep -qx "$MUSL"; then
+    "$OUT/tools/bin/pip" install --quiet ziglang
+    (cd core && PATH="$OUT/tools/bin:$PATH" maturin build --quiet --release --locked --zig --target="$MUSL" \
+      --compatibility=musllinux_1_2 --out="$OUT/dist")
+  else
+    echo "NO $MUSL: its wheel is left out (rustup target add)"
+  fi
   say "Crate"
   cargo publish --dry-run --quiet --manifest-path=core/Cargo.toml --package=wikianchor-engine
 fi
