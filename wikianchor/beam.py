@@ -24,7 +24,7 @@ from apache_beam.typehints import row_type
 from wikianchor.api.datasets import open_dataset
 from wikianchor.api.text import site_of
 from wikianchor.io.cache import cache_directory, is_cached
-from wikianchor.io.errors import InputError, Truncated, UsageError
+from wikianchor.io.errors import Truncated, UsageError
 from wikianchor.io.storage import expand
 from wikianchor.pipelines.dataset.manifest import discard
 from wikianchor.pipelines.dataset.workspace import Workspace
@@ -38,7 +38,7 @@ from wikianchor.pipelines.wikimedia.dumps import Range, read_range, split_dumps
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wiki_lists import wikis_given
-from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, iter_lines, parse_item, wanted_filter
+from wikianchor.pipelines.wikimedia.wikidata import iter_lines, wanted_items
 from wikianchor.pipelines.wikimedia.wikitext.served import DumpFacts, facts_of
 
 
@@ -356,24 +356,18 @@ class ReadItems(beam.PTransform):
 
 
 def _read_items(part: Range, wikis: Sequence[str], languages: Sequence[str]) -> Iterator[ItemRow]:
-    is_wanted = wanted_filter(wikis)
-    for line in iter_lines(owned_lines(read_range(part), at_start=part.start == 0), part.path):
-        if not is_wanted(line):
-            continue
-        try:
-            item = parse_item(line, wikis, languages)
-        except BadLine as error:
-            raise InputError(f"{part.path}: a line after byte {part.start}: {error}: fetch the file again") from error
-        if isinstance(item, Item):
-            yield ItemRow(
-                qid=item.qid,
-                types=item.types,
-                type_route=item.type_route,
-                superclasses=item.superclasses,
-                occupations=item.occupations,
-                sitelinks=[KeyedText(*pair) for pair in item.sitelinks],
-                labels=[KeyedText(*pair) for pair in item.labels],
-            )
+    lines = iter_lines(owned_lines(read_range(part), at_start=part.start == 0), part.path)
+    where = f"{part.path}: a line after byte {part.start}"
+    for item in wanted_items(lines, wikis, languages, where=lambda _: where):
+        yield ItemRow(
+            qid=item.qid,
+            types=item.types,
+            type_route=item.type_route,
+            superclasses=item.superclasses,
+            occupations=item.occupations,
+            sitelinks=[KeyedText(*pair) for pair in item.sitelinks],
+            labels=[KeyedText(*pair) for pair in item.labels],
+        )
 
 
 class ReadDataset(beam.PTransform):

@@ -161,6 +161,19 @@ def shards_of(directory: str, config: str) -> list[str]:
     return dataset_at(directory).shards(config)
 
 
+class NumberedShard(NamedTuple):
+    """A shard: its number among those that a step reads, and its path."""
+
+    order: int
+    path: str
+
+
+def numbered_shards(directories: Iterable[str], config: str) -> list[NumberedShard]:
+    """Return the shards of a config of finished datasets, as elements of a graph."""
+    paths = [path for directory in directories for path in shards_of(directory, config)]
+    return [NumberedShard(order, path) for order, path in enumerate(paths)]
+
+
 def dataset_at(directory: str) -> Dataset:
     """Return the finished dataset in a directory, for workers.
 

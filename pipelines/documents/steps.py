@@ -36,8 +36,7 @@ class Joined(NamedTuple):
     @property
     def metrics(self) -> dict[str, int]:
         """For Beam's counters."""
-        counts = {f"links:{name}": number for name, number in self.links.items()}
-        return {**counts, "bytes:written": sum(part.size for part in self.parts)}
+        return {f"links:{name}": number for name, number in self.links.items()}
 
 
 def list_shards(datasets: Sequence[tuple[str, str]]) -> Iterator[DocumentShard]:

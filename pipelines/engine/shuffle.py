@@ -190,7 +190,7 @@ def map_chunks(unit: Any, step: MapStep, sorting: Sorting, grouped: bool, *sides
             for batch in table.combine_chunks().to_batches():
                 yield beam.pvalue.TaggedOutput(CHUNKS, (group, batch.serialize().to_pybytes()))
             del table
-    count(getattr(rows.result, "metrics", {}))
+    count(rows.result)
     yield rows.result
 
 

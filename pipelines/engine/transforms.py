@@ -6,7 +6,7 @@ finished work, count for Beam, mark errors for the launcher and release memory, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, groupby
 from types import GenericAlias
 from typing import Any, NamedTuple
@@ -30,8 +30,8 @@ MEMBER_BYTES = GROUP_BYTES >> 4
 class RunStep(beam.PTransform):
     """Run a step for each element, unless an earlier run of the same command has finished it.
 
-    A result with a property `metrics` (a mapping of names to numbers) adds to Beam's counters of these names, also
-    where it was found again. A result None is left out.
+    A result with a property `metrics` (a mapping of names to numbers) adds to Beam's counters of these names, and one
+    with `parts` the size of these to bytes:written, also where it was found again. A result None is left out.
 
     Args:
         step: a function of an element and `sides`; see `CachedStep`.
@@ -172,9 +172,10 @@ def as_dict(values: beam.PCollection[Any], label: str, key: Callable[[Any], Any]
     return beam.pvalue.AsDict(values | label >> beam.Map(lambda value: (key(value), value)))
 
 
-def count(numbers: Mapping[str, int]) -> None:
-    """Add to Beam's counters, which a cluster shows."""
-    for name, number in numbers.items():
+def count(result: Any) -> None:
+    """Add the numbers of a result to Beam's counters, which a cluster shows; see `RunStep`."""
+    written = sum(part.size for part in getattr(result, "parts", ()))
+    for name, number in {**getattr(result, "metrics", {}), "bytes:written": written}.items():
         if number:
             Metrics.counter(NAMESPACE, name).inc(number)
 
@@ -226,7 +227,7 @@ class _RunStep(_Stateless):
         finally:
             release_memory()
         # A map step of a shuffle returns its sorted runs beside its result.
-        count(getattr(result[0] if type(result) is tuple and result else result, "metrics", {}))
+        count(result[0] if type(result) is tuple and result else result)
         if result is not None:
             yield result
 

@@ -14,11 +14,10 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from wikianchor.io.errors import InputError, Truncated
-from wikianchor.io.storage import file_size
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
-from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, read_range, split_dumps
+from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, content_of, read_range, split_dumps, whole_file
 from wikianchor.pipelines.wikimedia.sql import page_props_items
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, Skip, iter_lines, parse_item, wanted_filter
 from wikianchor.schemas import entities
@@ -65,8 +64,7 @@ class ItemReading(NamedTuple):
     @property
     def metrics(self) -> dict[str, int]:
         """For Beam's counters."""
-        counts = {f"lines:{name}": number for name, number in self.counts.items()}
-        return {**counts, "bytes:written": sum(part.size for part in self.parts)}
+        return {f"lines:{name}": number for name, number in self.counts.items()}
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ def list_ranges(wikidata: Sequence[str], page_props: Sequence[tuple[str, str]]) 
     The cut depends only on the files.
     """
     parts = [(part, "") for part in split_dumps(wikidata)]
-    parts += [(Range(path, 0, file_size(path), last=True), wiki) for path, wiki in page_props]
+    parts += [(whole_file(path), wiki) for path, wiki in page_props]
     return [ItemRange(order, part, wiki) for order, (part, wiki) in enumerate(parts)]
 
 
@@ -204,7 +202,7 @@ def item_lines(path: str) -> Iterator[bytes]:
         InputError: the file is truncated or damaged.
     """
     ends = Ends()
-    yield from iter_lines(ends.watch(_chunks(path)), path)
+    yield from iter_lines(ends.watch(content_of(path)), path)
     if ends.cut:
         raise Truncated(ends.message(path))
 
@@ -215,11 +213,7 @@ def page_props_of(path: str) -> Iterator[tuple[int, int]]:
     Raises:
         InputError: the file is truncated or damaged.
     """
-    return page_props_items(_chunks(path), path)
-
-
-def _chunks(path: str) -> Iterator[bytes]:
-    return (chunk.data for chunk in read_range(Range(path, 0, file_size(path), last=True)))
+    return page_props_items(content_of(path), path)
 
 
 def owned_lines(chunks: Iterable[Chunk], at_start: bool) -> Iterator[bytes]:

@@ -62,8 +62,7 @@ class Joined(NamedTuple):
     @property
     def metrics(self) -> dict[str, int]:
         """For Beam's counters."""
-        counts = {f"rows:{name}": number for name, number in self.counts.items()}
-        return {**counts, "bytes:written": sum(part.size for part in self.parts)}
+        return {f"rows:{name}": number for name, number in self.counts.items()}
 
 
 def join_wiki(task: JoinTask, work: Workspace) -> Joined:

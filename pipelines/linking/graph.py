@@ -20,7 +20,7 @@ from typing import Any
 from wikianchor.io.errors import InputError
 from wikianchor.io.options import recorded
 from wikianchor.pipelines.dataset.inputs import input_records
-from wikianchor.pipelines.dataset.reader import Dataset, open_one
+from wikianchor.pipelines.dataset.reader import Dataset, numbered_shards, open_one
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import LINKING
@@ -91,7 +91,6 @@ def build(
     from wikianchor.pipelines.linking.indexes import IndexTask, build_indexes
     from wikianchor.pipelines.linking.steps import (
         LinkingTask,
-        list_linking_shards,
         write_items,
         write_links,
         write_names,
@@ -116,9 +115,9 @@ def build(
     )
     written = [
         pipeline
-        | f"List {name}" >> ListElements(list_linking_shards, dataset.directory, shards_of)  # LinkingShard
+        | f"List {name}" >> ListElements(numbered_shards, [dataset.directory], config)  # NumberedShard
         | f"Write {name}" >> RunStep(step, work, name, *sides)  # Written
-        for name, dataset, shards_of, step, sides in steps
+        for name, dataset, config, step, sides in steps
     ]
     _ = pipeline | "Commit" >> CallOnce(partial(commit_linking, config.output, work, head), *written)
 

@@ -17,7 +17,7 @@ from wikianchor.pipelines.arrays.hashing import hash_string
 from wikianchor.pipelines.arrays.splits import Split
 from wikianchor.pipelines.arrays.tables import changes
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
-from wikianchor.pipelines.dataset.reader import read_batches, shards_of
+from wikianchor.pipelines.dataset.reader import NumberedShard, read_batches
 from wikianchor.pipelines.dataset.sections import section_paths
 from wikianchor.pipelines.dataset.split_configs import split_config
 from wikianchor.pipelines.dataset.text_part_writer import TextPartWriter
@@ -46,24 +46,12 @@ NAME_COLUMNS = ("wiki", "key", "surface", "qid", "links", "name_links", "occurre
 _SCHEMAS = {"linking": linking.SCHEMA, "items": linking.ITEMS, "names": linking.NAMES}
 
 
-class LinkingShard(NamedTuple):
-    """A shard: its number among those of its dataset, and its path."""
-
-    order: int
-    path: str
-
-
 class Written(NamedTuple):
     """The files of a shard, and counts: of links by wiki, of candidates by wiki, or of items or names."""
 
     order: int
     parts: tuple[Part, ...]
     counts: dict[str, dict[str, int]]
-
-    @property
-    def metrics(self) -> dict[str, int]:
-        """For Beam's counters."""
-        return {"bytes:written": sum(part.size for part in self.parts)}
 
 
 @dataclass(frozen=True)
@@ -97,13 +85,7 @@ class LinkingTask:
             writer.write(lines_of(self.format, config, rows.to_pylist(), len(self.wikis) > 1))
 
 
-def list_linking_shards(directory: str, config: str) -> Iterator[LinkingShard]:
-    """Yield the shards of a config."""
-    for order, path in enumerate(shards_of(directory, config)):
-        yield LinkingShard(order, path)
-
-
-def write_links(shard: LinkingShard, task: LinkingTask, indexes: Mapping[str, WikiIndexes]) -> Written:
+def write_links(shard: NumberedShard, task: LinkingTask, indexes: Mapping[str, WikiIndexes]) -> Written:
     """Write the links of a shard of documents to items, one row each; count those without an item."""
     counts: dict[str, Counter[str]] = {}
     with ExitStack() as stack:
@@ -268,7 +250,7 @@ def _count_candidates(rows: pa.Table, split: str, counts: dict[str, Counter[str]
             of_ranks.update({f"{name}first": first, f"{name}among_30": len(column) - column.null_count})
 
 
-def write_items(shard: LinkingShard, task: LinkingTask, indexes: Mapping[str, WikiIndexes]) -> Written:
+def write_items(shard: NumberedShard, task: LinkingTask, indexes: Mapping[str, WikiIndexes]) -> Written:
     """Write the items of a shard of `entities` that have a page in the documents or a link."""
     counts = Counter(kept=0, no_page=0)
     tables = {wiki: Pages(index.pages) for wiki, index in sorted(indexes.items())}
@@ -296,7 +278,7 @@ def write_items(shard: LinkingShard, task: LinkingTask, indexes: Mapping[str, Wi
     return Written(shard.order, (writer.part,) if writer.part else (), {"items": dict(counts)})
 
 
-def write_names(shard: LinkingShard, task: LinkingTask) -> Written:
+def write_names(shard: NumberedShard, task: LinkingTask) -> Written:
     """Write the names of a shard of `mentions`, one row each, with their candidates."""
     counts = Counter(kept=0, candidates=0)
     with task.writer("names", shard.order) as writer:

@@ -12,17 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from wikianchor.io.errors import InputError
-from wikianchor.io.storage import file_size
 from wikianchor.pipelines.arrays.tables import open_tables, save_tables
 from wikianchor.pipelines.mewsc16.editions import CATEGORY
-from wikianchor.pipelines.wikimedia.dumps import Range, read_range
+from wikianchor.pipelines.wikimedia.dumps import content_of
 from wikianchor.pipelines.wikimedia.sql import Value, read_table
-
-
-def chunks(path: str) -> Iterator[bytes]:
-    """Yield the decompressed content of a file."""
-    return (chunk.data for chunk in read_range(Range(path, 0, file_size(path), last=True)))
-
 
 # The prefix of the columns of the tables that name categories.
 _PREFIXES = {"linktarget": "lt", "page": "page"}
@@ -31,7 +24,7 @@ _PREFIXES = {"linktarget": "lt", "page": "page"}
 def category_titles(path: str, table: str = "linktarget") -> Iterator[tuple[int, str]]:
     """Yield (id, category) of a dump of `linktarget` or `page`."""
     columns = [f"{_PREFIXES[table]}_{name}" for name in ("id", "namespace", "title")]
-    for number, namespace, title in read_table(chunks(path), columns, table, path):
+    for number, namespace, title in read_table(content_of(path), columns, table, path):
         if namespace == CATEGORY and isinstance(number, int):
             yield number, title_of(title)
 
@@ -43,7 +36,9 @@ def category_rows(path: str, linktarget: str | None) -> Iterator[tuple[int, int 
         InputError: the categories are ids and there is no `linktarget`.
     """
     try:
-        numbered = next(read_table(chunks(path), ("cl_from", "cl_target_id"), "categorylinks", path), None) is not None
+        numbered = (
+            next(read_table(content_of(path), ("cl_from", "cl_target_id"), "categorylinks", path), None) is not None
+        )
     except InputError as error:
         if "has no column cl_target_id" not in str(error):
             raise
@@ -51,7 +46,7 @@ def category_rows(path: str, linktarget: str | None) -> Iterator[tuple[int, int 
     if numbered and linktarget is None:
         raise InputError(f"{path}: names categories by numbers: give linktarget.sql.gz of the same dump in --sql too")
     column = "cl_target_id" if numbered else "cl_to"
-    for page, target in read_table(chunks(path), ("cl_from", column), "categorylinks", path):
+    for page, target in read_table(content_of(path), ("cl_from", column), "categorylinks", path):
         if isinstance(page, int) and target is not None:
             yield page, target if isinstance(target, int) else title_of(target)
 

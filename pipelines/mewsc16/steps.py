@@ -186,7 +186,7 @@ class Decision(NamedTuple):
     @property
     def metrics(self) -> dict[str, int]:
         """For Beam's counters: those of the ledger."""
-        return {**self.counts, "bytes:written": sum(part.size for part in self.parts)}
+        return self.counts
 
 
 def list_ranges(wikis: Sequence[NewsWiki]) -> list[NewsRange]:

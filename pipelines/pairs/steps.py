@@ -149,7 +149,6 @@ class ShardWritten(NamedTuple):
             "pairs:written": sum(self.kept.values()),
             "pairs:duplicate": sum(self.duplicates.values()),
             "pairs:repeated_text": sum(self.repeats.values()),
-            "bytes:written": sum(part.size for part in self.parts),
         }
 
 

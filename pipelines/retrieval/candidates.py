@@ -15,7 +15,7 @@ from wikianchor.pipelines.arrays.hashing import hash_string, mix
 from wikianchor.pipelines.arrays.minhash import OF_ANY, band_keys
 from wikianchor.pipelines.arrays.spill import Spill, hash_range
 from wikianchor.pipelines.arrays.tables import distinct, find, open_tables, save_pieces
-from wikianchor.pipelines.dataset.reader import dataset_at, read_batches, shards_of
+from wikianchor.pipelines.dataset.reader import NumberedShard, dataset_at, read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import WorkPath
 from wikianchor.pipelines.retrieval.tables import (
     CANDIDATES_OF_QUERY,
@@ -24,7 +24,6 @@ from wikianchor.pipelines.retrieval.tables import (
     SENTENCE,
     Found,
     Merged,
-    RetrievalShard,
     RetrievalTask,
     read_documents,
     read_table,
@@ -59,7 +58,7 @@ def index_previous(directory: str, task: RetrievalTask) -> WorkPath:
         return save_pieces(task.work.scratch, "previous", lengths, pieces)
 
 
-def find_candidates(shard: RetrievalShard, task: RetrievalTask, previous: str) -> Found:
+def find_candidates(shard: NumberedShard, task: RetrievalTask, previous: str) -> Found:
     """Write the links of sentences that the earlier dump lacks: those of the pages of smallest hash."""
     earlier = open_tables(previous)["key"] if previous else np.zeros(0, np.uint64)
     counts: Counter[str] = Counter()

@@ -23,7 +23,7 @@ from typing import Any
 from wikianchor.io.errors import InputError
 from wikianchor.io.options import recorded
 from wikianchor.pipelines.dataset.inputs import input_records
-from wikianchor.pipelines.dataset.reader import open_one
+from wikianchor.pipelines.dataset.reader import numbered_shards, open_one
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import LINKING
@@ -97,7 +97,7 @@ def build(
     from wikianchor.pipelines.retrieval.candidates import find_candidates, index_previous, merge_candidates
     from wikianchor.pipelines.retrieval.passages import find_targets, write_passages
     from wikianchor.pipelines.retrieval.queries import choose_queries, find_near
-    from wikianchor.pipelines.retrieval.tables import RetrievalTask, list_shards
+    from wikianchor.pipelines.retrieval.tables import RetrievalTask
 
     task = RetrievalTask(
         work=work,
@@ -110,9 +110,10 @@ def build(
         max_passages=config.max_passages,
     )
     index = pipeline | "Index previous" >> CallOnce(index_previous, previous, task, work=work, name="index")
+    before = [previous] if previous else []
     shards = {
-        name: pipeline | f"List {name}" >> ListElements(list_shards, directory)  # RetrievalShard
-        for name, directory in (("documents", documents), ("previous", previous), ("corpus", corpus))
+        name: pipeline | f"List {name}" >> ListElements(numbered_shards, directories, "documents")  # NumberedShard
+        for name, directories in (("documents", [documents]), ("previous", before), ("corpus", [corpus]))
     }
     candidates = shards["documents"] | "Find candidates" >> RunStep(  # Found
         find_candidates, work, "candidates", task, beam.pvalue.AsSingleton(index)

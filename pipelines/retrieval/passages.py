@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from wikianchor.pipelines.arrays.hashing import hash_string, mix
 from wikianchor.pipelines.dataset.part_writer import PartWriter
+from wikianchor.pipelines.dataset.reader import NumberedShard
 from wikianchor.pipelines.dataset.sections import section_paths
 from wikianchor.pipelines.retrieval.candidates import any_keys
 from wikianchor.pipelines.retrieval.tables import (
@@ -19,7 +20,6 @@ from wikianchor.pipelines.retrieval.tables import (
     Merged,
     Passage,
     Passages,
-    RetrievalShard,
     RetrievalTask,
     Targets,
     passages_of,
@@ -35,7 +35,7 @@ COLUMNS = (
 )
 
 
-def find_targets(shard: RetrievalShard, task: RetrievalTask, merged: Merged) -> Targets:
+def find_targets(shard: NumberedShard, task: RetrievalTask, merged: Merged) -> Targets:
     """Find what the pages of targets say of the candidates."""
     rows = read_table(merged.path)
     by_target: dict[int, list[int]] = {}
@@ -59,7 +59,7 @@ def find_targets(shard: RetrievalShard, task: RetrievalTask, merged: Merged) -> 
     return Targets(shard.order, numbers, evidence, repeated, total)
 
 
-def write_passages(shard: RetrievalShard, task: RetrievalTask, chosen: Chosen) -> Passages:
+def write_passages(shard: NumberedShard, task: RetrievalTask, chosen: Chosen) -> Passages:
     """Write the passages of the corpus that a shard has."""
     corpus = _Corpus(task, chosen)
     rows: list[dict[str, Any]] = []

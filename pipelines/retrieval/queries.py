@@ -13,7 +13,7 @@ import pyarrow as pa
 from wikianchor.pipelines.arrays.hashing import mix
 from wikianchor.pipelines.arrays.minhash import fold
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
-from wikianchor.pipelines.dataset.reader import dataset_at
+from wikianchor.pipelines.dataset.reader import NumberedShard, dataset_at
 from wikianchor.pipelines.retrieval.candidates import any_keys
 from wikianchor.pipelines.retrieval.tables import (
     OF_PAGE,
@@ -22,7 +22,6 @@ from wikianchor.pipelines.retrieval.tables import (
     Merged,
     Near,
     Passages,
-    RetrievalShard,
     RetrievalTask,
     Targets,
     read_documents,
@@ -39,7 +38,7 @@ SENTENCES_AT_ONCE = 20_000
 WINDOW = 16
 
 
-def find_near(shard: RetrievalShard, task: RetrievalTask, merged: Merged) -> Near:
+def find_near(shard: NumberedShard, task: RetrievalTask, merged: Merged) -> Near:
     """Find the candidates whose sentence earlier documents nearly have: the same page in its text, or any page as a
     sentence."""
     rows = read_table(merged.path)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from wikianchor.pipelines.arrays.hashing import Hashes, hash_strings
 from wikianchor.pipelines.arrays.minhash import fold
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
-from wikianchor.pipelines.dataset.reader import read_batches, shards_of
+from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.schemas.fields import integers, strings
 
@@ -56,13 +56,6 @@ CANDIDATES = pa.schema(
         ("distractors", integers(pa.int64())),
     ]
 )
-
-
-class RetrievalShard(NamedTuple):
-    """A shard of documents: its number, and its path."""
-
-    order: int
-    path: str
 
 
 class Found(NamedTuple):
@@ -130,11 +123,6 @@ class Passages(NamedTuple):
     items: list[int]
     counts: dict[str, int]
 
-    @property
-    def metrics(self) -> dict[str, int]:
-        """For Beam's counters."""
-        return {"bytes:written": sum(part.size for part in self.parts)}
-
 
 @dataclass(frozen=True)
 class RetrievalTask:
@@ -157,12 +145,6 @@ class RetrievalTask:
     sample: int
     negatives: int
     max_passages: int
-
-
-def list_shards(directory: str) -> Iterator[RetrievalShard]:
-    """Yield the shards of a dataset of documents; none for ""."""
-    for order, path in enumerate(shards_of(directory, "documents") if directory else ()):
-        yield RetrievalShard(order, path)
 
 
 def write_table(work: Workspace, name: str, order: int, rows: Sequence[Mapping[str, Any]]) -> str:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wikianchor.io.storage import exists, file_size
+from wikianchor.io.storage import exists
 from wikianchor.pipelines.dataset.reader import read_batches
-from wikianchor.pipelines.wikimedia.dumps import Range, read_range
+from wikianchor.pipelines.wikimedia.dumps import content_of
 from wikianchor.pipelines.wikimedia.sql import read_table
 
 # Titles that the manifest holds, and that a warning names.
@@ -61,8 +61,7 @@ def missing_pages(table: str, dumps: Sequence[str], titles: Iterable[str]) -> di
 def _not_among(table: str, in_dump: npt.NDArray[np.bool_], ranges: Sequence[tuple[int, int]]) -> Iterator[str]:
     """Yield the titles of articles and redirects whose page id is not marked."""
     is_known = in_dump.data
-    chunks = (chunk.data for chunk in read_range(Range(table, 0, file_size(table), last=True)))
-    for page, namespace, title, model in read_table(chunks, _COLUMNS, "page", table):
+    for page, namespace, title, model in read_table(content_of(table), _COLUMNS, "page", table):
         if namespace != 0 or model not in _WIKITEXT or not isinstance(page, int) or not isinstance(title, bytes):
             continue
         is_asked = not ranges or any(first <= page <= last for first, last in ranges)

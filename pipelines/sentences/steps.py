@@ -91,8 +91,7 @@ class Reading(NamedTuple):
     @property
     def metrics(self) -> dict[str, int]:
         """For Beam's counters: the counts of the ledger, without those of single templates."""
-        counts = {name: number for name, number in self.counts.items() if not name.startswith(TEMPLATE)}
-        return {**counts, "bytes:written": sum(part.size for part in self.parts)}
+        return {name: number for name, number in self.counts.items() if not name.startswith(TEMPLATE)}
 
 
 def list_ranges(dumps: Sequence[str]) -> list[DumpRange]:

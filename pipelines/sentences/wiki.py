@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from wikianchor.io.cache import cache_directory
 from wikianchor.io.errors import InputError, Truncated, UsageError
-from wikianchor.io.storage import file_size, local_path
+from wikianchor.io.storage import local_path
 from wikianchor.io.units import duration
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.dataset.reader import Dataset
@@ -31,7 +31,7 @@ from wikianchor.pipelines.text.dump_sample import with_writing
 from wikianchor.pipelines.text.page_text import PageText, TextReader, TextSentence
 from wikianchor.pipelines.wikimedia.choices import BUILTIN, ENGINES, FROM_DUMP, LUA, OFF, PARSERS, SPLITTERS
 from wikianchor.pipelines.wikimedia.dump_names import dump_files, part_order
-from wikianchor.pipelines.wikimedia.dumps import Range, read_range
+from wikianchor.pipelines.wikimedia.dumps import Range, read_range, whole_file
 from wikianchor.pipelines.wikimedia.excluded_pages import NO_PAGES, read_excluded_pages
 from wikianchor.pipelines.wikimedia.inventory import read_site
 from wikianchor.pipelines.wikimedia.options import check_lua
@@ -247,7 +247,7 @@ class Wiki:
         Args:
             part: a range of a dump; None for all dumps.
         """
-        parts = [Range(path, 0, file_size(path), last=True) for path in self.dumps] if part is None else [part]
+        parts = [*map(whole_file, self.dumps)] if part is None else [part]
         for each in parts:
             tail = bytearray()
             try:

@@ -18,12 +18,12 @@ from typing import Any
 from wikianchor.io.cache import CACHE_VARIABLE, open_cache
 from wikianchor.io.errors import InputError, Truncated
 from wikianchor.io.rules import digest_of
-from wikianchor.io.storage import file_size, file_version, is_local
+from wikianchor.io.storage import file_version, is_local
 from wikianchor.pipelines.templates.steps import template_rows
 from wikianchor.pipelines.templates.store import COLUMNS, save_store
 from wikianchor.pipelines.templates.tables import shard_rows
 from wikianchor.pipelines.wikimedia.choices import OFF, ON
-from wikianchor.pipelines.wikimedia.dumps import Range, read_range
+from wikianchor.pipelines.wikimedia.dumps import read_range, whole_file
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext.served import NO_FACTS, DumpFacts
 
@@ -71,9 +71,7 @@ def table_of_dumps(
         for path in dumps:
             # What comes before the damage counts, as in `read_templates`.
             with suppress(InputError, Truncated):
-                pages = template_rows(
-                    read_range(Range(path, 0, file_size(path), last=True)), path, site, Counter(), lua, "python"
-                )
+                pages = template_rows(read_range(whole_file(path)), path, site, Counter(), lua, "python")
                 yield from (itemgetter(*COLUMNS)(row) for row, _ in pages)
 
     return cached_table(table_key(dumps, site, facts), rows, site, cache, facts)

@@ -189,6 +189,16 @@ def read_range(part: Range) -> Iterator[Chunk]:
             raise
 
 
+def whole_file(path: str) -> Range:
+    """Return the range of all bytes of a file."""
+    return Range(path, 0, file_size(path), last=True)
+
+
+def content_of(path: str) -> Iterator[bytes]:
+    """Yield the decompressed bytes of a file."""
+    return (chunk.data for chunk in read_range(whole_file(path)))
+
+
 def _joined(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
     """Join small chunks, because callers search each chunk for the end of a record."""
     waiting: list[Chunk] = []

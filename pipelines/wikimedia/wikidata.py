@@ -271,6 +271,35 @@ def parse_item(
     )
 
 
+def wanted_items(
+    lines: Iterable[bytes],
+    wikis: Collection[str],
+    languages: Collection[str],
+    texts: Collection[str] = ("labels",),
+    *,
+    where: Callable[[int], str],
+) -> Iterator[Item]:
+    """Yield the items of a dump that have a page in one of some wikis.
+
+    Args:
+        lines: entities, as `iter_lines` yields them.
+        wikis, languages, texts: as for `parse_item`.
+        where: returns file and place of a line, given its number, for errors.
+
+    Raises:
+        InputError: a line is no entity.
+    """
+    is_wanted = wanted_filter(wikis)
+    for number, line in enumerate(lines, 1):
+        if is_wanted(line):
+            try:
+                item = parse_item(line, wikis, languages, texts)
+            except BadLine as error:
+                raise InputError(f"{where(number)}: {error}: fetch the file again") from error
+            if isinstance(item, Item):
+                yield item
+
+
 def _load(line: bytes) -> dict[str, Any]:
     try:
         entity = orjson.loads(line)

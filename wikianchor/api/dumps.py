@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterator
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import among, split_list
-from wikianchor.io.storage import file_size, local_path
+from wikianchor.io.storage import local_path
 from wikianchor.pipelines.sentences.wiki import PageRows, Wiki, open_wiki
-from wikianchor.pipelines.wikimedia.dumps import Range, read_head, read_range
+from wikianchor.pipelines.wikimedia.dumps import content_of, read_head, read_range, whole_file
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.wiki_lists import unknown_language, wikis_given
-from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, iter_lines, parse_item, wanted_filter
+from wikianchor.pipelines.wikimedia.wikidata import Item, iter_lines, wanted_items
 from wikianchor.schemas.choices import TEXTS
 
 __all__ = ["PageRows", "Wiki", "open_wiki", "read_items", "read_pages"]
@@ -41,7 +41,7 @@ def read_pages(path: str | os.PathLike[str], namespaces: Collection[int] | None 
     path = local_path(path)
     if b"<page>" not in (head := read_head(path)) and b"<mediawiki" not in head:
         raise InputError(f"{path}: not a MediaWiki XML export")
-    for raw, offset in cut_pages(read_range(Range(path, 0, file_size(path), last=True)), path):
+    for raw, offset in cut_pages(read_range(whole_file(path)), path):
         where = f"{path} near byte {offset}"
         if namespaces is None or page_namespace(raw, where) in namespaces:
             yield parse_page(raw, where)
@@ -75,14 +75,5 @@ def read_items(
     texts = split_list(texts) if isinstance(texts, str) else texts
     if problem := unknown_language(languages) or among(TEXTS)(tuple(texts)):
         raise UsageError(f"read_items: {problem}")
-    is_wanted = wanted_filter(wikis)
-    chunks = (chunk.data for chunk in read_range(Range(path, 0, file_size(path), last=True)))
-    for number, line in enumerate(iter_lines(chunks, path), 1):
-        if not is_wanted(line):
-            continue
-        try:
-            item = parse_item(line, wikis, languages, texts)
-        except BadLine as error:
-            raise InputError(f"{path}: entity {number}: {error}: fetch the file again") from error
-        if isinstance(item, Item):
-            yield item
+    lines = iter_lines(content_of(path), path)
+    yield from wanted_items(lines, wikis, languages, texts, where=lambda number: f"{path}: entity {number}")

@@ -88,7 +88,7 @@ class CorpusWritten(NamedTuple):
     @property
     def metrics(self) -> dict[str, int]:
         """For Beam's counters."""
-        return {**self.counts, "bytes:written": sum(part.size for part in self.parts)}
+        return self.counts
 
 
 class ParseRange:

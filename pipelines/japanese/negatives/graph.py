@@ -2,7 +2,7 @@
 
     shards of the corpus -> ChooseSpans -> RunInference (fill) -> WriteShard (judge, write) -> commit_negatives
 
-Elements: `CorpusShard` -> `ShardTexts` -> `PredictionResult` -> `NegativesWritten` -> the manifest. A
+Elements: `NumberedShard` -> `ShardTexts` -> `PredictionResult` -> `NegativesWritten` -> the manifest. A
 shard is one element.
 """
 
@@ -17,7 +17,7 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import recorded
 from wikianchor.io.storage import sha1
 from wikianchor.pipelines.dataset.inputs import input_records
-from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
+from wikianchor.pipelines.dataset.reader import Dataset, numbered_shards, open_datasets
 from wikianchor.pipelines.dataset.reasons import listed
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine import dataflow
@@ -95,7 +95,7 @@ def build(
     write = RunStep(steps.WriteShard(config, work), work, steps.STEP, key=lambda result: order_of(result.example))
     chosen = (
         pipeline
-        | "List shards" >> ListElements(steps.list_shards, [dataset.directory for dataset in datasets])  # CorpusShard
+        | "List shards" >> ListElements(numbered_shards, [dataset.directory for dataset in datasets], "corpus")
         | "Choose spans"
         >> beam.ParDo(steps.ChooseSpans(config, work, most_holes)).with_outputs(steps.FINISHED, main="to do")
     )

@@ -19,7 +19,7 @@ from apache_beam.ml.inference.base import ModelHandler, PredictionResult
 
 from wikianchor.io.errors import InputError
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
-from wikianchor.pipelines.dataset.reader import read_batches, shards_of
+from wikianchor.pipelines.dataset.reader import NumberedShard, read_batches
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.resume import CachedStep, order_of
 from wikianchor.pipelines.engine.stage import counts_by_kind
@@ -33,13 +33,6 @@ from wikianchor.schemas import negatives
 
 # Sentences filled between two lines of the log.
 PORTION = 1_000
-
-
-class CorpusShard(NamedTuple):
-    """A shard of a corpus, and its number among all."""
-
-    order: int
-    path: str
 
 
 class ShardTexts(NamedTuple):
@@ -60,10 +53,10 @@ class NegativesWritten(NamedTuple):
     @property
     def metrics(self) -> dict[str, int]:
         """For Beam's counters."""
-        return {**self.counts, "bytes:written": sum(part.size for part in self.parts)}
+        return self.counts
 
 
-def read_shard(task: CorpusShard, config: NegativesOptions, most_holes: int) -> ShardTexts:
+def read_shard(task: NumberedShard, config: NegativesOptions, most_holes: int) -> ShardTexts:
     """Read a shard, and choose the spans to fill in each sentence: at most `most_holes`."""
     counts: Counter[str] = Counter()
     ids: list[int] = []
@@ -168,12 +161,6 @@ def balance(made: Sequence[NegativesWritten], output: str) -> dict[str, dict[str
     return ledger
 
 
-def list_shards(datasets: Sequence[str]) -> list[CorpusShard]:
-    """Return the shards of datasets of a corpus."""
-    paths = [path for directory in datasets for path in shards_of(directory, "corpus")]
-    return [CorpusShard(order, path) for order, path in enumerate(paths)]
-
-
 # The name of the step that writes shards, and the output for its earlier results.
 STEP, FINISHED = "write", "finished"
 
@@ -185,7 +172,7 @@ class ChooseSpans(beam.DoFn):
         self._config, self._most_holes = config, most_holes
         self._cached = CachedStep(WriteShard(config, work), work, STEP)
 
-    def process(self, element: CorpusShard) -> Iterator[Any]:
+    def process(self, element: NumberedShard) -> Iterator[Any]:
         with mark_errors():
             made = self._cached.find(order_of(element))
             if made is None:

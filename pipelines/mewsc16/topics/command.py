@@ -16,9 +16,10 @@ from typing import NamedTuple
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import writing
 from wikianchor.pipelines.dataset.summary import next_lines, spent
-from wikianchor.pipelines.mewsc16.category_tables import category_titles, chunks, title_of
+from wikianchor.pipelines.mewsc16.category_tables import category_titles, title_of
 from wikianchor.pipelines.mewsc16.topic_map import TopicMap, load_topics
 from wikianchor.pipelines.mewsc16.topics.options import TopicsOptions
+from wikianchor.pipelines.wikimedia.dumps import content_of
 from wikianchor.pipelines.wikimedia.sql import page_props_items, read_table
 from wikianchor.schemas.mewsc16 import LANGUAGES, TOPICS
 
@@ -111,7 +112,7 @@ def derive(tables: Mapping[tuple[str, str], str], topics: TopicMap) -> Iterator[
     if path := tables.get((ENGLISH, "langlinks")):
         yield from by_links(path, pages, languages)
     if path := tables.get((ENGLISH, "page_props")):
-        items = {item: pages[page] for page, item in page_props_items(chunks(path), path) if page in pages}
+        items = {item: pages[page] for page, item in page_props_items(content_of(path), path) if page in pages}
         for language in sorted(languages):
             if props := tables.get((language, "page_props")):
                 yield from by_items(language, tables[language, "page"], props, items)
@@ -119,7 +120,7 @@ def derive(tables: Mapping[tuple[str, str], str], topics: TopicMap) -> Iterator[
 
 def by_links(path: str, topics: Mapping[int, str], languages: frozenset[str]) -> Iterator[TopicCategory]:
     """Yield the categories to which the English topic categories have an interlanguage link."""
-    for page, language, title in read_table(chunks(path), ("ll_from", "ll_lang", "ll_title"), "langlinks", path):
+    for page, language, title in read_table(content_of(path), ("ll_from", "ll_lang", "ll_title"), "langlinks", path):
         code, name = title_of(language), title_of(title)
         if isinstance(page, int) and page in topics and code in languages and ":" in name:
             yield TopicCategory(topics[page], code, name.partition(":")[2].strip(), LANGLINKS, "")
@@ -127,7 +128,7 @@ def by_links(path: str, topics: Mapping[int, str], languages: frozenset[str]) ->
 
 def by_items(language: str, pages: str, page_props: str, items: Mapping[int, str]) -> Iterator[TopicCategory]:
     """Yield the categories of a wiki whose Wikidata item is that of an English topic category."""
-    wanted = {page: item for page, item in page_props_items(chunks(page_props), page_props) if item in items}
+    wanted = {page: item for page, item in page_props_items(content_of(page_props), page_props) if item in items}
     for page, name in category_titles(pages, "page"):
         if (item := wanted.get(page)) is not None:
             yield TopicCategory(items[item], language, name, ITEM, f"Q{item}")
