@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -76,7 +77,8 @@ def keys_of_shingles(parts: Iterable[tuple[Hashes, Hashes]], scopes: Hashes, ban
     values, first = np.zeros((len(scopes), VALUES), np.uint64), 0
     for shingles, offsets in parts:
         signatures = RMinHash.digest_matrix_from_flat_token_hashes(shingles, offsets, VALUES, SEED).to_rows()
-        values[first : first + len(signatures)] = signatures
+        numbers = np.fromiter(chain.from_iterable(signatures), np.uint32, len(signatures) * VALUES)
+        values[first : first + len(signatures)] = numbers.reshape(-1, VALUES)
         first += len(signatures)
     by_band = values.reshape(len(scopes), bands, VALUES // bands)
     keys = mix(0, np.arange(bands))[None, :] ^ scopes[:, None]

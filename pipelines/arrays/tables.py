@@ -33,8 +33,8 @@ from wikianchor.pipelines.dataset.workspace import private_directory
 BLOCK = 1 << 16
 # Tables of at most so many bytes stay in memory, up to KEPT of them: several steps open each table of a tiny wiki.
 SMALL, KEPT = 1 << 15, 1024
-# Highest bits that `find_hashes` looks up: more do not fit into the cache of a core.
-_MOST_BITS = 22
+# Highest bits that a `HashSet` looks up, so that its marks take 16 MB at most.
+_MOST_BITS = 24
 # An array begins at a multiple of so many bytes, so that it can be mapped.
 ALIGNED = 64
 _LENGTH = struct.Struct("<Q")
@@ -289,15 +289,24 @@ def find(ascending: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[n
     return np.where(ascending[index] == values, index, -1)
 
 
-def find_hashes(ascending: npt.NDArray[np.uint64], hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-    """Return what `find` does, in a fraction of the time where few hashes are in the array.
+class HashSet:
+    """Hashes in which others are searched for, in a fraction of the time of `find` where few are among them.
 
-    Their highest bits are looked up first, and only hashes whose bits are in the array are searched for.
+    The highest bits of a hash are looked up first.
+
+    Args:
+        ascending: the hashes.
     """
-    shift = np.uint64(64 - min(len(ascending).bit_length() + 3, _MOST_BITS))
-    marks = np.zeros(1 << (64 - int(shift)), np.bool_)
-    marks[ascending >> shift] = True
-    candidates = np.flatnonzero(marks[hashes >> shift])
-    index = np.full(len(hashes), -1, np.int64)
-    index[candidates] = find(ascending, hashes[candidates])
-    return index
+
+    def __init__(self, ascending: npt.NDArray[np.uint64]) -> None:
+        self._ascending = ascending
+        bits = min(len(ascending).bit_length() + 3, _MOST_BITS)
+        self._marks, self._shift = np.zeros(1 << bits, np.bool_), np.uint64(64 - bits)
+        self._marks[ascending >> self._shift] = True
+
+    def find(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+        """Return the index of each hash, -1 for one that is not in the set."""
+        candidates = np.flatnonzero(self._marks[hashes >> self._shift])
+        index = np.full(len(hashes), -1, np.int64)
+        index[candidates] = find(self._ascending, hashes[candidates])
+        return index

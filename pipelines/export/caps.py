@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from wikianchor.pipelines.arrays.hashing import Hashes
 from wikianchor.pipelines.arrays.spill import Spill, hash_range, rows_of
-from wikianchor.pipelines.arrays.tables import changes, find_hashes, open_tables, read_table, save_pieces
+from wikianchor.pipelines.arrays.tables import HashSet, changes, open_tables, read_table, save_pieces
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 
 # Rows that are sorted in memory at a time.
@@ -94,7 +94,7 @@ def is_over(limits: str, keys: Hashes, ranks: Hashes) -> npt.NDArray[np.bool_]:
         ranks: (rows,) ranks.
     """
     tables = open_tables(limits)
-    index = find_hashes(tables["keys"], keys.ravel())
+    index = HashSet(tables["keys"]).find(keys.ravel())
     over: npt.NDArray[np.bool_] = index >= 0
     over[over] = np.repeat(ranks, keys.shape[1])[over] > tables["ranks"][index[over]]
     return np.asarray(over.reshape(keys.shape).any(axis=1))

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.arrays.hashing import Hashes, mix
 from wikianchor.pipelines.arrays.minhash import band_keys
-from wikianchor.pipelines.arrays.tables import distinct, find_hashes, open_tables, save_tables
+from wikianchor.pipelines.arrays.tables import HashSet, distinct, open_tables, save_tables
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.dataset.workspace import WorkPath
 from wikianchor.pipelines.engine.progress_file import ProgressFile
@@ -161,7 +161,7 @@ class _TextChooser:
         self._anchor = open_index(indexes.anchor) if indexes.anchor else None
         self._positive = open_index(indexes.positive)
         self._negative = open_index(indexes.negative) if indexes.negative else None
-        self._linked = open_tables(indexes.linked)["hashes"] if indexes.linked else None
+        self._linked = HashSet(open_tables(indexes.linked)["hashes"]) if indexes.linked else None
 
     def no_rows(self) -> Chosen:
         """Return no rows."""
@@ -309,12 +309,12 @@ class _TextChooser:
         languages = np.where(languages != task.every_language, languages, pairs.languages)
         choices = []
         for number, negatives in enumerate(of_row.T):
-            excluded = distinct(np.concatenate(taken))
+            excluded = HashSet(distinct(np.concatenate(taken)))
 
-            def is_negative(row: Ints, texts: Ints, excluded: Hashes = excluded, of: Ints = negatives) -> Mask:
-                allowed = (find_hashes(excluded, _pair(row, index.keys[texts])) < 0) & (of[row] >= 0)
+            def is_negative(row: Ints, texts: Ints, excluded: HashSet = excluded, of: Ints = negatives) -> Mask:
+                allowed: Mask = (excluded.find(_pair(row, index.keys[texts])) < 0) & (of[row] >= 0)
                 if linked is not None:
-                    allowed &= find_hashes(linked, link_hashes(index.sentence_ids[texts], ids[row])) < 0
+                    allowed &= linked.find(link_hashes(index.sentence_ids[texts], ids[row])) < 0
                 return allowed
 
             choice = choose(

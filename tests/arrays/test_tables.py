@@ -11,9 +11,9 @@ from wikianchor.pipelines.arrays import tables
 from wikianchor.pipelines.arrays.hashing import mix
 from wikianchor.pipelines.arrays.tables import (
     Column,
+    HashSet,
     distinct,
     find,
-    find_hashes,
     look_up,
     map_tables,
     read_table,
@@ -64,4 +64,4 @@ def test_small_tables_are_opened_once(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_hashes_are_found_as_other_numbers_are() -> None:
     wanted = mix(1, np.arange(5000) // 2)
     for known in (distinct(wanted[::3]), distinct(wanted), wanted[:0]):
-        assert np.array_equal(find_hashes(known, wanted), find(known, wanted))
+        assert np.array_equal(HashSet(known).find(wanted), find(known, wanted))

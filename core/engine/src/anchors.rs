@@ -2,7 +2,11 @@
 //! Python: `pipelines/export/anchors.py`, `pipelines/export/text_index.py` and `pipelines/arrays/minhash.py`, which say
 //! why. Python describes each character when it first occurs.
 
+use std::mem::size_of;
+
 use twox_hash::XxHash3_64;
+
+use crate::columns::Numbers;
 
 /// Properties of a character, above the character that it is folded to.
 const SPACE: u32 = 1 << 21;
@@ -66,18 +70,6 @@ impl Characters {
         self.entries[char as usize] = entry | if is_cased { CASED } else { 0 };
         self.entries[char as usize]
     }
-
-    /// Add the folded characters of a text to others.
-    fn fold(&mut self, text: impl Iterator<Item = char>, folded: &mut Vec<u32>) {
-        for char in text {
-            let entry = self.get(char);
-            if entry & MANY == 0 {
-                folded.push(entry);
-            } else {
-                folded.extend_from_slice(&self.many[(entry & POINT) as usize]);
-            }
-        }
-    }
 }
 
 /// Texts as buffers of Arrow.
@@ -106,26 +98,38 @@ pub struct Sentences<'a> {
 }
 
 impl Sentences<'_> {
-    /// Read the characters of a sentence; return where its link begins and ends.
-    fn read(&self, row: usize, chars: &mut Vec<char>) -> Option<(usize, usize)> {
-        chars.clear();
-        chars.extend(self.texts.get(row)?.chars());
-        let (start, end) = (usize::try_from(*self.starts.get(row)?).ok()?, usize::try_from(*self.ends.get(row)?).ok()?);
-        (start <= end && end <= chars.len()).then_some((start, end))
+    /// Where the link of a sentence begins and ends.
+    fn link(&self, row: usize) -> Option<(usize, usize)> {
+        let place = |places: &[i32]| usize::try_from(*places.get(row)?).ok();
+        Some((place(self.starts)?, place(self.ends)?))
+    }
+
+    /// What is before the link of a sentence, and what is behind it.
+    fn without_link(&self, row: usize) -> Option<(&str, &str)> {
+        let (text, (start, end)) = (self.texts.get(row)?, self.link(row)?);
+        let before = text.get(..place(text, start)?)?;
+        let link_and_after = &text[before.len()..];
+        Some((before, &link_and_after[place(link_and_after, end.checked_sub(start)?)?..]))
+    }
+}
+
+/// The place of a character of a text, given by its number, as bytes.
+fn place(text: &str, number: usize) -> Option<usize> {
+    match text.as_bytes().get(..number) {
+        Some(bytes) if bytes.is_ascii() => Some(number),
+        _ => text.char_indices().map(|(place, _)| place).chain([text.len()]).nth(number),
     }
 }
 
 /// Compares texts. What is not in the data gives None.
 pub struct Comparer {
     characters: Characters,
-    chars: Vec<char>,
-    folded: Vec<u32>,
     bytes: Vec<u8>,
 }
 
 impl Comparer {
     pub fn new(characters: Characters) -> Comparer {
-        Comparer { characters, chars: Vec::new(), folded: Vec::new(), bytes: Vec::new() }
+        Comparer { characters, bytes: Vec::new() }
     }
 
     /// Hashes of texts. Those that differ in case or white space only have the same.
@@ -137,6 +141,10 @@ impl Comparer {
         self.bytes.clear();
         let mut after_space = false;
         for char in text.chars() {
+            if char.is_ascii_lowercase() && !after_space {
+                self.bytes.push(char as u8);
+                continue;
+            }
             let entry = self.characters.get(char);
             if entry & SPACE != 0 {
                 after_space = true;
@@ -158,16 +166,17 @@ impl Comparer {
 
     /// Whether sentences say too little of the entity that their link leads to, a byte each.
     pub fn weak(&mut self, sentences: &Sentences<'_>) -> Option<Vec<u8>> {
-        let mut chars = std::mem::take(&mut self.chars);
+        let (mut chars, mut entries) = (Vec::new(), Vec::new());
         let weak = (0..sentences.texts.len()).map(|row| {
-            let (start, end) = sentences.read(row, &mut chars)?;
-            self.folded.clear();
-            self.folded.extend(chars.iter().map(|&char| self.characters.get(char)));
-            Some(u8::from(is_weak(&chars, &self.folded, start, end)))
+            let (text, (start, end)) = (sentences.texts.get(row)?, sentences.link(row)?);
+            chars.clear();
+            chars.extend(text.chars());
+            entries.clear();
+            entries.extend(chars.iter().map(|&char| self.characters.get(char)));
+            let is_inside = start <= end && end <= chars.len();
+            is_inside.then(|| u8::from(is_weak(&chars, &entries, start, end)))
         });
-        let weak = weak.collect();
-        self.chars = chars;
-        weak
+        weak.collect()
     }
 
     /// How many words sentences have in common with their positives, from 0 to `MOST`, given the number of each one's.
@@ -178,89 +187,93 @@ impl Comparer {
         of_sentence: &[i64],
     ) -> Option<Vec<u8>> {
         let known = (0..positives.len()).map(|row| {
-            self.folded.clear();
-            self.characters.fold(positives.get(row)?.chars(), &mut self.folded);
-            Some(self.stems())
+            let mut stems = Vec::new();
+            self.for_stems(positives.get(row)?.chars(), |stem| {
+                stems.push(stem);
+                true
+            });
+            stems.sort_unstable();
+            stems.dedup();
+            // Most stems are not in the set: a bit of each says so.
+            let bits = stems.iter().fold(0, |bits, stem| bits | bit(*stem));
+            Some((bits, stems))
         });
         let known = known.collect::<Option<Vec<_>>>()?;
-        let mut chars = std::mem::take(&mut self.chars);
         let common = (0..sentences.texts.len()).map(|row| {
-            let (start, end) = sentences.read(row, &mut chars)?;
-            let text = chars[..start].iter().chain(&[' ']).chain(&chars[end..]);
-            self.folded.clear();
-            self.characters.fold(text.copied(), &mut self.folded);
-            let of_positive = known.get(usize::try_from(*of_sentence.get(row)?).ok()?)?;
-            let common = self.stems().iter().filter(|stem| of_positive.binary_search(stem).is_ok()).count();
-            Some(u8::try_from(common).unwrap_or(MOST).min(MOST))
+            let (before, after) = sentences.without_link(row)?;
+            let (bits, of_positive) = known.get(usize::try_from(*of_sentence.get(row)?).ok()?)?;
+            let (mut common, mut number) = ([0; MOST as usize], 0);
+            self.for_stems(before.chars().chain([' ']).chain(after.chars()), |stem| {
+                let is_common = bits & bit(stem) != 0 && of_positive.binary_search(&stem).is_ok();
+                if is_common && !common[..number].contains(&stem) {
+                    common[number] = stem;
+                    number += 1;
+                }
+                number < common.len()
+            });
+            Some(number as u8)
         });
-        let common = common.collect();
-        self.chars = chars;
-        common
+        common.collect()
     }
 
-    /// The hashes of the stems of the longer words of the folded text, ascending; each once.
-    fn stems(&mut self) -> Vec<u64> {
-        self.folded.retain(|entry| entry & POINT != STRESS);
-        let mut stems = Vec::new();
-        let mut runs = [0; SCRIPTS.len()];
-        for (number, &entry) in self.folded.iter().enumerate() {
-            if entry >> SCRIPT & 0xF == 0 {
-                runs = [0; SCRIPTS.len()];
-                continue;
-            }
-            for (script, (length, every)) in SCRIPTS.into_iter().enumerate() {
-                if entry >> (SCRIPT + script as u32) & 1 == 0 {
-                    runs[script] = 0;
-                    continue;
-                }
-                runs[script] += 1;
-                if runs[script] == length || every && runs[script] > length {
-                    let stem = &self.folded[number + 1 - length as usize..=number];
-                    let hash = |hash: u64, entry: &u32| hash.wrapping_mul(STEP).wrapping_add(u64::from(entry & POINT));
-                    stems.push(stem.iter().fold(u64::from(length), hash));
-                }
+    /// Call a function with the hashes of the stems of the longer words of a text, until it returns false.
+    fn for_stems(&mut self, text: impl Iterator<Item = char>, mut run: impl FnMut(u64) -> bool) {
+        let mut stems = Stems::default();
+        for char in text {
+            let entry = self.characters.get(char);
+            let goes_on = if entry & MANY == 0 {
+                stems.push(entry, &mut run)
+            } else {
+                self.characters.many[(entry & POINT) as usize].iter().all(|&entry| stems.push(entry, &mut run))
+            };
+            if !goes_on {
+                break;
             }
         }
-        stems.sort_unstable();
-        stems.dedup();
-        stems
     }
 
     /// Hashes of the shingles of sentences without their links and the names in the titles of their pages, one sentence
     /// after the other, and where each begins and the last one ends.
-    pub fn shingles(&mut self, sentences: &Sentences<'_>, titles: Texts<'_>) -> Option<(Vec<u64>, Vec<u64>)> {
-        let (mut hashes, mut ends) = (Vec::new(), vec![0]);
-        let (mut chars, mut points) = (std::mem::take(&mut self.chars), Vec::new());
+    pub fn shingles(&mut self, sentences: &Sentences<'_>, titles: Texts<'_>) -> Option<(Numbers, Numbers)> {
+        let (mut hashes, mut ends) = (Numbers::default(), Numbers::default());
+        hashes.0.reserve(size_of::<u64>() * sentences.texts.data.len());
+        let (mut masked, mut points) = (String::new(), Vec::new());
+        ends.push_long(0);
         for row in 0..sentences.texts.len() {
-            let (start, end) = sentences.read(row, &mut chars)?;
-            let masked: String = chars[..start].iter().chain(&chars[end..]).collect();
+            let (before, after) = sentences.without_link(row)?;
+            masked.clear();
+            masked.push_str(before);
+            masked.push_str(after);
             let title = titles.get(row)?;
             let name = title.split_once(" (").map_or(title, |(name, _)| name);
-            let masked = if name.is_empty() { masked } else { masked.replace(name, "") };
+            if !name.is_empty() && masked.contains(name) {
+                masked = masked.replace(name, "");
+            }
             self.fold_for_shingles(&masked, &mut points);
-            let windows = points.windows(SHINGLE).map(|shingle| {
+            for shingle in points.windows(SHINGLE) {
                 let hash = |hash: u64, &point: &u32| hash.wrapping_mul(STEP).wrapping_add(u64::from(point));
-                mix(mix(0, 0, true), shingle.iter().fold(0, hash), false)
-            });
-            hashes.extend(windows);
-            ends.push(hashes.len() as u64);
+                hashes.push_long(mix_first(shingle.iter().fold(0, hash)) as i64);
+            }
+            ends.push_long((hashes.0.len() / size_of::<u64>()) as i64);
         }
-        self.chars = chars;
         Some((hashes, ends))
     }
 
     /// The points of a folded text, in which digits, case and white space do not count; those of a short one with spaces
     /// after it.
     fn fold_for_shingles(&mut self, text: &str, points: &mut Vec<u32>) {
-        self.folded.clear();
-        self.characters.fold(text.chars(), &mut self.folded);
         points.clear();
         let (mut after_space, mut after_digit) = (false, false);
-        for &entry in &self.folded {
+        let mut add = |entry: u32| {
+            if entry & (SPACE | DIGIT) == 0 && entry & POINT != 0 && !after_space {
+                points.push(entry & POINT);
+                after_digit = false;
+                return;
+            }
             let is_digit = entry & DIGIT != 0;
             if entry & SPACE != 0 || entry & POINT == 0 {
                 (after_space, after_digit) = (true, false);
-                continue;
+                return;
             }
             if after_space && !points.is_empty() {
                 points.push(u32::from(b' '));
@@ -269,9 +282,87 @@ impl Comparer {
                 points.push(if is_digit { u32::from(b'0') } else { entry & POINT });
             }
             (after_space, after_digit) = (false, is_digit);
+        };
+        for char in text.chars() {
+            let entry = self.characters.get(char);
+            if entry & MANY == 0 {
+                add(entry);
+            } else {
+                self.characters.many[(entry & POINT) as usize].iter().copied().for_each(&mut add);
+            }
         }
         points.resize(points.len().max(SHINGLE), u32::from(b' '));
     }
+}
+
+/// Reads stems: of scripts with spaces the first characters of words, of others all runs of a length.
+#[derive(Default)]
+struct Stems {
+    /// By script, the number of its last characters in a row, and the hash of the first of them.
+    runs: [(u32, u64); SCRIPTS.len()],
+    /// The last characters, of texts with others than those of the first script.
+    last: [u32; 8],
+    number: usize,
+    of_other_scripts: bool,
+}
+
+impl Stems {
+    /// Read a character; return what a function returns for a stem that ends with it.
+    fn push(&mut self, entry: u32, run: &mut impl FnMut(u64) -> bool) -> bool {
+        let (scripts, point) = (entry >> SCRIPT & 0xF, entry & POINT);
+        if scripts == 0 {
+            self.runs = Default::default();
+            self.of_other_scripts = false;
+            return true;
+        }
+        if point == STRESS {
+            return true;
+        }
+        if scripts == 1 && !self.of_other_scripts {
+            // Nearly all characters.
+            let (number, hash) = &mut self.runs[0];
+            *number += 1;
+            *hash = add_point(if *number == 1 { u64::from(SCRIPTS[0].0) } else { *hash }, point);
+            return *number != SCRIPTS[0].0 || run(*hash);
+        }
+        self.of_other_scripts = scripts != 1;
+        self.number += 1;
+        self.last[self.number % 8] = point;
+        for (script, (length, every)) in SCRIPTS.into_iter().enumerate() {
+            let (number, hash) = &mut self.runs[script];
+            if scripts >> script & 1 == 0 {
+                *number = 0;
+                continue;
+            }
+            *number += 1;
+            if *number == 1 {
+                *hash = u64::from(length);
+            }
+            if *number <= length {
+                *hash = add_point(*hash, point);
+                if *number == length && !run(*hash) {
+                    return false;
+                }
+            } else if every {
+                let first = self.number + 1 - length as usize;
+                let stem =
+                    (first..=self.number).fold(u64::from(length), |hash, place| add_point(hash, self.last[place % 8]));
+                if !run(stem) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+}
+
+fn add_point(hash: u64, point: u32) -> u64 {
+    hash.wrapping_mul(STEP).wrapping_add(u64::from(point))
+}
+
+/// One of 64 bits, by the hash of a stem.
+fn bit(stem: u64) -> u64 {
+    1 << (stem.wrapping_mul(STEP) >> 58)
 }
 
 /// Add a folded character to a text.
@@ -285,10 +376,14 @@ fn push(entry: u32, text: &mut Vec<u8>) {
     }
 }
 
-/// `arrays.hashing.mix`: the state of a seed, or with one more number.
-fn mix(state: u64, number: u64, is_seed: bool) -> u64 {
-    let state = if is_seed { number } else { (state ^ number).wrapping_mul(STEP) };
-    let state = state.wrapping_add(STEP);
+/// `arrays.hashing.mix` of one number with the seed 0.
+fn mix_first(number: u64) -> u64 {
+    const SEED: u64 = finish(STEP);
+    finish((SEED ^ number).wrapping_mul(STEP).wrapping_add(STEP))
+}
+
+/// The finaliser of splitmix64.
+const fn finish(state: u64) -> u64 {
     let state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let state = (state ^ (state >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     state ^ (state >> 31)

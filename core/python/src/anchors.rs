@@ -100,7 +100,7 @@ impl TextComparer {
         let (hashes, ends) = self.with_sentences(py, &sentences, |comparer, sentences| {
             comparer.shingles(sentences, Texts { data, offsets: &offsets })
         })?;
-        Ok((numbers(py, &hashes), numbers(py, &ends)))
+        Ok((PyBytes::new(py, &hashes.0), PyBytes::new(py, &ends.0)))
     }
 }
 
