@@ -14,7 +14,7 @@ from wikianchor.io.storage import file_size
 from wikianchor.pipelines.arrays.tables import distinct, read_table, save_tables
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches
-from wikianchor.pipelines.dataset.text_part_writer import TextPartWriter
+from wikianchor.pipelines.dataset.text_parts import TextPartWriter
 from wikianchor.pipelines.dataset.workspace import WorkPath
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.export.caps import is_over

@@ -20,7 +20,7 @@ from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import NumberedShard, read_batches
 from wikianchor.pipelines.dataset.sections import section_paths
 from wikianchor.pipelines.dataset.split_configs import split_config
-from wikianchor.pipelines.dataset.text_part_writer import TextPartWriter
+from wikianchor.pipelines.dataset.text_parts import TextPartWriter
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.linking.formats import lines_of
 from wikianchor.pipelines.linking.indexes import (

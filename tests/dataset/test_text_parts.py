@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 from wikianchor.io.errors import InputError
-from wikianchor.pipelines.dataset.text_part_reader import LINES, read_text_batches
-from wikianchor.pipelines.dataset.text_part_writer import ENDINGS, TextPartWriter
+from wikianchor.pipelines.dataset.text_parts import ENDINGS, LINES, TextPartWriter, read_text_batches
 
 SCHEMA = pa.schema([("anchor", pa.string()), ("positive", pa.string())])
 ROWS = pa.table({"anchor": ['a "b",\n', "", "日本"], "positive": ["x", "NULL", "1"]}, SCHEMA)

@@ -15,7 +15,7 @@ from wikianchor.pipelines.arrays.sample_rows import sample, sample_numbers
 from wikianchor.pipelines.commands.verify.rows import schema_of
 from wikianchor.pipelines.dataset.inputs import fingerprint, wiki_of
 from wikianchor.pipelines.dataset.reader import Dataset
-from wikianchor.pipelines.dataset.text_part_reader import read_text_batches
+from wikianchor.pipelines.dataset.text_parts import read_text_batches
 from wikianchor.pipelines.export.leads import config_of, pages_with_texts
 from wikianchor.pipelines.export.texts import COLUMNS, OF_PAGES, PAGE_TEXTS, SENTENCE
 from wikianchor.schemas.choices import KINDS

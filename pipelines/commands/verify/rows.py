@@ -22,7 +22,7 @@ from wikianchor.io.errors import InputError
 from wikianchor.pipelines.dataset.reader import Dataset, opened_shard, read_batches
 from wikianchor.pipelines.dataset.release import RELEASE
 from wikianchor.pipelines.dataset.split_configs import split_of
-from wikianchor.pipelines.dataset.text_part_reader import read_text_batches
+from wikianchor.pipelines.dataset.text_parts import read_text_batches
 from wikianchor.pipelines.export.core_texts import text_keys
 from wikianchor.schemas import choices, entities, export, pairs, retrieval, titles
 from wikianchor.schemas.pairs import SPLITS
