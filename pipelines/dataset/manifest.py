@@ -24,6 +24,7 @@ from pyarrow import fs
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.manifests import MANIFEST, is_inside
 from wikianchor.io.storage import (
+    checksum,
     duplicate,
     exists,
     filesystem,
@@ -167,6 +168,31 @@ def damaged_shard(directory: str, manifest: Mapping[str, Any]) -> str | None:
         if info.type != fs.FileType.File or info.size != shard["bytes"]:
             return f"{directory}/{shard['path']}"
     return None
+
+
+def file_problems(directory: str, manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the shards that are missing, damaged or not in the manifest, by reading every byte."""
+    files, inner = filesystem(directory)
+    with reading(directory):
+        entries = _list_data(files, inner)
+    present = {entry.path[len(inner) + 1 :]: entry for entry in entries if entry.type == fs.FileType.File}
+    listed = {shard["path"]: shard for config in manifest["configs"].values() for shard in config["shards"]}
+    for path in sorted(present.keys() - listed.keys()):
+        yield f"{directory}/{path}: is not in the manifest"
+    for path, shard in sorted(listed.items()):
+        where = f"{directory}/{path}"
+        if path not in present:
+            yield f"{where}: is missing"
+        elif present[path].size != shard["bytes"]:
+            yield f"{where}: has {present[path].size} bytes, the manifest says {shard['bytes']}"
+        else:
+            try:
+                digest = checksum(where, "sha256")
+            except InputError as error:
+                yield str(error)
+                continue
+            if digest != shard["sha256"]:
+                yield f"{where}: its sha256 is {digest}, the manifest says {shard['sha256']}"
 
 
 def has_leftovers(directory: str) -> bool:

@@ -15,7 +15,7 @@ import pytest
 from wikianchor.io.storage import checksum
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.commands.verify import derive_again
-from wikianchor.pipelines.dataset import integrity, reader, release
+from wikianchor.pipelines.dataset import reader, release
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.sentences.wiki import PageRows, Wiki, open_wiki
 from wikianchor.pipelines.wikimedia import core
@@ -120,8 +120,7 @@ def test_a_dataset_that_is_replaced_meanwhile_is_read_again(
             rename_shards(pairs)
         return real(path)
 
-    for module in (reader, integrity):
-        monkeypatch.setattr(module, "filesystem", replaced)
+    monkeypatch.setattr(reader, "filesystem", replaced)
     monkeypatch.setattr(release, "duplicate", lambda source, target: replaced(source))
     ended = wikianchor(arguments[0], pairs, *arguments[1:])
     assert ended.status == 0, ended.said

@@ -18,8 +18,7 @@ from wikianchor.io.units import size
 from wikianchor.pipelines.commands.publish.model import is_model, is_model_file, make_model_release
 from wikianchor.pipelines.commands.publish.options import PublishOptions
 from wikianchor.pipelines.commands.publish.store import open_store
-from wikianchor.pipelines.dataset.integrity import file_problems
-from wikianchor.pipelines.dataset.manifest import CROISSANT, manifest_problems, read_manifest
+from wikianchor.pipelines.dataset.manifest import CROISSANT, file_problems, manifest_problems, read_manifest
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.release import is_release_file, make_release
 from wikianchor.pipelines.dataset.summary import spent
@@ -88,7 +87,7 @@ def sound_dataset(directory: str, advice: str) -> Dataset:
             f"{directory}: no finished dataset here (no manifest.json): name a dataset, such as out/pairs, or a model"
         )
     dataset = Dataset(directory, manifest)
-    problem = next(manifest_problems(manifest), None) or next(file_problems(dataset), None)
+    problem = next(manifest_problems(manifest), None) or next(file_problems(directory, manifest), None)
     if problem is not None:
         raise InputError(f"{problem}: {advice}")
     return dataset

@@ -22,8 +22,7 @@ from wikianchor.pipelines.commands.verify.options import VerifyOptions
 from wikianchor.pipelines.commands.verify.rows import Tally, check_rows, check_schema, schema_of
 from wikianchor.pipelines.dataset.changes import RULES, difference, rules_of
 from wikianchor.pipelines.dataset.inputs import fingerprint
-from wikianchor.pipelines.dataset.integrity import file_problems
-from wikianchor.pipelines.dataset.manifest import manifest_problems
+from wikianchor.pipelines.dataset.manifest import file_problems, manifest_problems
 from wikianchor.pipelines.dataset.reader import Dataset, finished_datasets
 from wikianchor.pipelines.wikimedia.inventory import (
     classify_files,
@@ -125,7 +124,8 @@ def _checks(dataset: Dataset, datasets: Sequence[Dataset]) -> Iterator[tuple[str
     yield "manifest", (problems := list(manifest_problems(dataset.manifest)))
     if problems:
         return
-    yield f"files: {len(dataset.entries())} shards, sha256 of every byte", (problems := list(file_problems(dataset)))
+    check = f"files: {len(dataset.entries())} shards, sha256 of every byte"
+    yield check, (problems := list(file_problems(dataset.directory, dataset.manifest)))
     if problems:
         return
     is_known = schema_of(dataset, dataset.name) is not None
