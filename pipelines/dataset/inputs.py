@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from wikianchor.io.errors import InputError, UsageError
@@ -29,7 +29,14 @@ def open_inputs(sentences: str, entities: str) -> tuple[list[Dataset], Dataset]:
     """
     of_sentences = open_datasets(sentences, "sentences", sentences_schema.VERSION, "sentences")
     of_entities = open_one(entities, "entities", entities_schema.VERSION, "entities")
-    check_wikis(sentences, entities, of_sentences, of_entities)
+    known = of_entities.options["wikis"]
+    for wiki, number in sorted(Counter(map(wiki_of, of_sentences)).items()):
+        if number > 1:
+            raise UsageError(f"--sentences={sentences} names {number} datasets of {wiki}: name one for each wiki")
+        if wiki not in known:
+            raise InputError(
+                f"--entities={entities} was built for {','.join(known)}: build it again with {wiki} in --wikis"
+            )
     return of_sentences, of_entities
 
 
@@ -58,30 +65,6 @@ def fingerprint(dataset: Dataset) -> str:
     configs = sorted(dataset.configs.items())
     parts = (part for name, config in configs for part in (name, *(shard["sha256"] for shard in config["shards"])))
     return hashlib.sha256("".join(parts).encode()).hexdigest()
-
-
-def check_wikis(given: str, described: str, sentences: Sequence[Dataset], entities: Dataset) -> None:
-    """Check that the items of each dataset of sentences are known, and that no two are of one wiki.
-
-    Args:
-        given: the option --sentences.
-        described: the option --entities.
-        sentences: the datasets that it names.
-        entities: the dataset of their items.
-
-    Raises:
-        UsageError: two datasets are of one wiki.
-        InputError: the dataset of items was built without a wiki.
-    """
-    wikis = Counter(map(wiki_of, sentences))
-    known = entities.options["wikis"]
-    for wiki, number in sorted(wikis.items()):
-        if number > 1:
-            raise UsageError(f"--sentences={given} names {number} datasets of {wiki}: name one for each wiki")
-        if wiki not in known:
-            raise InputError(
-                f"--entities={described} was built for {','.join(known)}: build it again with {wiki} in --wikis"
-            )
 
 
 def wiki_of(sentences: Dataset) -> str:

@@ -14,7 +14,7 @@ from itertools import islice
 from wikianchor.pipelines.mewsc16.dateline import cut_dateline, is_dateline
 from wikianchor.pipelines.mewsc16.editions import words_of
 from wikianchor.pipelines.mewsc16.faults import FaultFinder
-from wikianchor.pipelines.mewsc16.lead_markup import INVISIBLE, LEAD_LOST, LeadMarkup, file_names, is_box
+from wikianchor.pipelines.mewsc16.lead_markup import INVISIBLE, LEAD_LOST, LeadMarkup, is_box
 from wikianchor.pipelines.mewsc16.template_calls import TemplateCall
 from wikianchor.pipelines.text.fragments import make_fragment_test
 from wikianchor.pipelines.text.prose import Sentence, judged_sentences
@@ -73,9 +73,7 @@ class LeadReader:
         self._unfinished = make_fragment_test(site.language)
         self._spaced = not holds_no_spaces(site.language)
         self._definitions = Definitions(site, find_body) if find_body else None
-        self._markup = LeadMarkup(
-            site.language, file_names(site.namespaces.items()), self._lead_of_template, self._faults.is_note
-        )
+        self._markup = LeadMarkup(site, self._lead_of_template, self._faults.is_note)
 
     def first_sentence(self, text: str, title: str) -> tuple[str, str]:
         """Return the first sentence and "", or "" and the reason why there is none."""

@@ -8,10 +8,11 @@ is not the lead.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from wikianchor.pipelines.mewsc16.template_calls import TemplateCall, outermost_calls
 from wikianchor.pipelines.text.writing import holds_no_spaces
+from wikianchor.pipelines.wikimedia.site import Site
 
 # A line of its own, in the place of a template around the lead whose definition is not known.
 LEAD_LOST = "\ue000"
@@ -51,23 +52,21 @@ class LeadMarkup:
     """Prepare the leads of one wiki.
 
     Args:
-        language: the wiki's language.
-        file_names: the names of its namespace for files.
+        site: the wiki.
         expand: returns what a call shows: "" for a box beside the text, None if that is not known.
         is_note: whether a text is a note about the page.
     """
 
     def __init__(
         self,
-        language: str,
-        file_names: Iterable[str],
+        site: Site,
         expand: Callable[[TemplateCall], str | None] = lambda call: None,
         is_note: Callable[[str], bool] = lambda text: False,
     ) -> None:
-        names = "|".join(sorted(map(re.escape, file_names), key=len, reverse=True)) or "(?!)"
+        names = "|".join(sorted(map(re.escape, file_names(site)), key=len, reverse=True)) or "(?!)"
         self._file = re.compile(rf"\[\[\s*(?i:{names})\s*:")
         self._file_link = re.compile(rf"\[\[\s*(?i:{names})\s*:[^\[\]]*(?:\[\[[^\[\]]*\]\][^\[\]]*){{0,9}}\]\]")
-        self._spaced = not holds_no_spaces(language)
+        self._spaced = not holds_no_spaces(site.language)
         self._expand, self._is_note = expand, is_note
 
     def prepare(self, text: str) -> str:
@@ -155,6 +154,6 @@ def is_box(shown: str) -> bool:
     return _TABLE.search(shown) is not None or any(_FLOATS.search(tag[0]) for tag in _TAG.finditer(shown))
 
 
-def file_names(namespaces: Iterable[tuple[str, int]]) -> list[str]:
-    """Return the names of the namespace for files, from pairs of a name and a number."""
-    return [name for name, number in namespaces if number == _FILE]
+def file_names(site: Site) -> list[str]:
+    """Return the names of the namespace for files, sorted."""
+    return sorted(name for name, number in site.namespaces.items() if number == _FILE)

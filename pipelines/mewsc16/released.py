@@ -23,7 +23,6 @@ from wikianchor.pipelines.wikimedia.wikitext.definitions import FindTemplate
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LINE_MARKS, LIST
 
 MIN_CHARACTERS = 5
-_FILE = 6
 # The fault that leaves templates blank.
 _HOLES = "holes"
 _BLANK_AFTER_STOP = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
@@ -53,13 +52,13 @@ class ReleasedReader:
         self._language = site.language
         holes = _HOLES in faults
         self._extractor = make_extractor(site, None if holes else find_template, literal=holes)
-        self._markup = LeadMarkup(site.language, file_names(site.namespaces.items()))
+        self._markup = LeadMarkup(site)
         self._split = make_splitter("rules", site.language)
         prefix = wiki_facts()["old_prefixes"].get(site.language) or site.namespace_names[CATEGORY]
         self._line_start = re.compile(rf"^\[\[{re.escape(prefix)}:([^|\]\n]*)", re.MULTILINE)
         # The released text has category links without brackets and sort keys.
         self._category_link = re.compile(rf"\[\[({re.escape(prefix)}:[^|\[\]\n]*)(?:\|[^\[\]\n]*)?\]\]")
-        names = "|".join(re.escape(name) for name, key in sorted(site.namespaces.items()) if key == _FILE)
+        names = "|".join(map(re.escape, file_names(site)))
         self._file = re.compile(
             rf"\[\[(?i:{names}):[^\[\]|\n]*((?:\|[^\[\]]*(?:\[\[[^\[\]]*\]\][^\[\]]*){{0,9}})?)\]\]"
         )

@@ -64,10 +64,6 @@ LIMIT = 0x110000
 _POINT_BITS = 21
 
 
-def _inside(point: int, blocks: Iterable[tuple[int, int]]) -> bool:
-    return any(first <= point <= last for first, last in blocks)
-
-
 def kind_of(point: int) -> int:
     """Return the kind of a code point: SPACE, WORD and so on."""
     if point == 0:
@@ -86,7 +82,7 @@ def kind_of(point: int) -> int:
         (SYLLABLE, _SYLLABLES),
         (SINGLE, _SINGLE),
     ):
-        if _inside(point, blocks):
+        if any(first <= point <= last for first, last in blocks):
             # Thai and Khmer digits are part of a number.
             return WORD if category == "Nd" else kind
     return WORD

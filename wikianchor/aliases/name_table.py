@@ -47,22 +47,20 @@ def _powers(base: int, size: int) -> Hashes:
     return np.cumprod(factors, dtype=np.uint64)
 
 
-def _mixed(points: CodePoints) -> Hashes:
-    """Hash code points by the finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
-    generators, 2014)."""
-    state = (points.astype(np.uint64) + np.uint64(1)) * np.uint64(_BASE)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state ^ (state >> np.uint64(31))
-
-
 _cached_powers = _Powers()
 
 
 @cache
 def _mixed_points() -> Hashes:
-    """Return the hashes of all code points: looking them up is faster than computing them."""
-    return _mixed(np.arange(LIMIT, dtype=np.uint32))
+    """Return the hashes of all code points: looking them up is faster than computing them.
+
+    They are those of the finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
+    2014).
+    """
+    state = (np.arange(LIMIT, dtype=np.uint64) + np.uint64(1)) * np.uint64(_BASE)
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state ^ (state >> np.uint64(31))
 
 
 class Sums:

@@ -94,17 +94,12 @@ def say(line: str = "", style: int = 0) -> None:
         line: the line.
         style: how a terminal shows it, unless $NO_COLOR is set (https://no-color.org).
     """
-    style *= is_coloured(sys.stdout)
+    style *= sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     if style:
         control(sys.stdout, f"\x1b[{style}m")
     print("\n".join(wrapped(line, columns())))
     if style:
         control(sys.stdout, "\x1b[0m")
-
-
-def is_coloured(stream: TextIO) -> bool:
-    """Return whether a stream is a terminal that shows colours."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def columns() -> int:

@@ -89,14 +89,10 @@ def read_site(config: ExtractOptions) -> Site:
         InputError: a file is malformed.
         UsageError: they name none.
     """
-    if config.siteinfo is not None:
-        return _site_of_api(config.siteinfo, config.wiki)
-    assert config.wiki is not None, "options.completed checks this"
-    return site_for(config.wiki)
-
-
-def _site_of_api(path: str, wiki: str | None) -> Site:
-    """Return a site with the namespaces of an answer of the wiki's API (format versions 1 and 2)."""
+    if config.siteinfo is None:
+        return site_for(str(config.wiki))
+    # The answer of the wiki's API, of format version 1 or 2, has its namespaces.
+    path, wiki = config.siteinfo, config.wiki
     data = read_bytes(path)
     try:
         query = orjson.loads(gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data)["query"]

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from pyarrow import fs
 
@@ -25,20 +25,7 @@ REACH_WAITS, REACH_TIMEOUT = (1.0, 2.0), 10.0
 LONGEST_REASON = 100
 
 
-class Store(Protocol):
-    """A place that releases are published to."""
-
-    def names(self) -> list[str]:
-        """Return the names of the files in the store."""
-
-    def update(self, folder: str, names: Sequence[str], old: Sequence[str], sent: Callable[[int], None]) -> None:
-        """Send those files of a folder that the store lacks, in their order, and then remove old ones.
-
-        `sent` is called with the size of each file that is there.
-        """
-
-
-def open_store(target: str, *, private: bool, kind: str) -> Store:
+def open_store(target: str, *, private: bool, kind: str) -> Bucket | Hub:
     """Return the store of an address.
 
     Args:
@@ -65,12 +52,17 @@ class Bucket:
         self._files, self._inner = filesystem(self._target)
 
     def names(self) -> list[str]:
+        """Return the names of the files in the store."""
         with reading(self._target):
             infos = self._files.get_file_info(fs.FileSelector(self._inner, allow_not_found=True, recursive=True))
         names = [info.path[len(self._inner) + 1 :] for info in infos if info.type == fs.FileType.File]
         return [name for name in names if name != TEMPORARY]
 
     def update(self, folder: str, names: Sequence[str], old: Sequence[str], sent: Callable[[int], None]) -> None:
+        """Send those files of a folder that the store lacks, in their order, and then remove old ones.
+
+        `sent` is called with the size of each file that is there.
+        """
         for name in names:
             source, path = f"{folder}/{name}", f"{self._inner}/{name}"
             if not self._has(source, name):
@@ -153,6 +145,7 @@ class Hub:
             ) from error
 
     def names(self) -> list[str]:
+        """See `Bucket.names`."""
         from huggingface_hub.errors import RepositoryNotFoundError
 
         with self._clear_errors():
@@ -162,8 +155,8 @@ class Hub:
                 return []
 
     def update(self, folder: str, names: Sequence[str], old: Sequence[str], sent: Callable[[int], None]) -> None:
-        """See `Store`. The library compares and sends files, and shows its own progress; files that an interrupted
-        upload has sent are not sent again."""
+        """See `Bucket.update`. The library compares and sends files, and shows its own progress; what an interrupted
+        upload has sent is not sent again."""
         with self._clear_errors():
             self._api.create_repo(self._repo, repo_type=self._kind, private=self._private, exist_ok=True)
             self._api.upload_folder(

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from wikianchor.pipelines.wikimedia.addresses import item_address
-
 # Lower bounds of the shades of a table of shares, in per cent.
 SHADES = (1, 5, 15, 30, 50)
 
@@ -20,11 +18,6 @@ class Item(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.label} (Q{self.qid})" if self.label else f"Q{self.qid}"
-
-    @property
-    def address(self) -> str:
-        """The page of the item on Wikidata."""
-        return item_address(self.qid)
 
 
 @dataclass(frozen=True)

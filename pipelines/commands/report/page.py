@@ -32,7 +32,7 @@ from wikianchor.pipelines.commands.report.summaries import blocks_of, title_of
 from wikianchor.pipelines.commands.report.text import shortened
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.reasons import reason
-from wikianchor.pipelines.wikimedia.addresses import revision_address
+from wikianchor.pipelines.wikimedia.addresses import item_address, revision_address
 
 # (reason, title of the page, revision, text) of a sentence that was dropped.
 Dropped = Sequence[tuple[str, str, int, str]]
@@ -112,7 +112,7 @@ def _linked(name: str | Item) -> str:
     if not isinstance(name, Item):
         return name
     label = Markup("{} <small>(Q{})</small>").format(name.label, name.qid) if name.label else str(name)
-    return Markup('<a href="{}">{}</a>').format(name.address, label)
+    return Markup('<a href="{}">{}</a>').format(item_address(name.qid), label)
 
 
 def _revision(wiki: str, title: str, rev_id: int) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from wikianchor.pipelines.arrays.sample_rows import sample
 from wikianchor.pipelines.dataset.inputs import wiki_of
@@ -70,13 +70,6 @@ def _titles_of_items(sentences: Dataset, entities: Dataset) -> dict[int, str]:
     return items
 
 
-class _Page(NamedTuple):
-    """A page: its text in small letters, and the titles that it links to."""
-
-    text: str
-    links: frozenset[str]
-
-
 def _problems(
     rows: Sequence[Mapping[str, Any]],
     titles: Mapping[int, str],
@@ -100,7 +93,7 @@ def _problems(
             for type_qid in types.intersection(item["types"]) if item["qid"] in titles else ():
                 members[type_qid].append(item["qid"])
     names = _names({qid for of_type in members.values() for qid in of_type}, titles, sentences, entities)
-    pages = _pages({row["page_id"] for row in rows}, sentences)
+    text_of, links_of = _pages({row["page_id"] for row in rows}, sentences)
     # What a name is made of: a page that names the entity has the first letters of each.
     parts = re.compile(r"\w" if holds_no_spaces(sentences.options["language"]) else r"\w+")
     words = {
@@ -108,14 +101,14 @@ def _problems(
         for qid, of_item in names.items()
     }
     for row in rows:
-        page = pages[row["page_id"]]
+        text, links = text_of[row["page_id"]], links_of[row["page_id"]]
         allowed = [
             qid
             for qid in members[row["type_qid"]]
             if qid != row["entity_qid"]
             and titles[qid] != row["title"]
-            and page.links.isdisjoint(names[qid])
-            and not any(all(word in page.text for word in of_name) for of_name in words[qid])
+            and links.isdisjoint(names[qid])
+            and not any(all(word in text for word in of_name) for of_name in words[qid])
         ]
         if len(allowed) >= len(row["hard_negative_qids"]) + SLACK:
             without = ", ".join(f"Q{qid}" for qid in row["hard_negative_qids"] if qid not in titles)
@@ -138,16 +131,16 @@ def _names(qids: set[int], titles: Mapping[int, str], sentences: Dataset, entiti
     return names
 
 
-def _pages(page_ids: set[int], sentences: Dataset) -> Mapping[int, _Page]:
-    """Return pages by number."""
+def _pages(page_ids: set[int], sentences: Dataset) -> tuple[Mapping[int, str], Mapping[int, Set[str]]]:
+    """Return by page its text in small letters, and the titles that it links to."""
     texts: dict[int, list[str]] = defaultdict(list)
     for batch in chain(*(sentences.batches(config, ["page_id", "text"]) for config in ("sentences", "fragments"))):
         for page, text in zip(batch["page_id"].to_pylist(), batch["text"].to_pylist(), strict=True):
             if page in page_ids:
                 texts[page].append(text.casefold())
-    links: dict[int, frozenset[str]] = {}
+    links: dict[int, Set[str]] = {}
     for batch in sentences.batches("titles", ["page_id", "links"]):
         for row in batch.to_pylist():
             if row["page_id"] in page_ids:
-                links[row["page_id"]] = frozenset(row["links"])
-    return {page: _Page("\n".join(texts[page]), links[page]) for page in page_ids}
+                links[row["page_id"]] = set(row["links"])
+    return {page: "\n".join(texts[page]) for page in page_ids}, links
