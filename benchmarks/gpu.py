@@ -302,7 +302,6 @@ def their_steps(bench: Bench, objective: str, batch: int) -> list[Row]:
     """Measure the steps of sentence-transformers' trainer on the same rows, from the fifth of all steps on; on a CPU
     also the share of a step that is matrix products, in a step of its own."""
     import transformers
-    from sentence_transformers.losses import MultipleNegativesRankingLoss
 
     steps = 3 if bench.toy else bench.steps
     on_cpu = bench.device.type == "cpu"
@@ -317,10 +316,18 @@ def their_steps(bench: Bench, objective: str, batch: int) -> list[Row]:
             if on_cpu and state.global_step >= steps:
                 (profiler.start if state.global_step == steps else profiler.stop)()
 
-    settings = {"output_dir": str(bench.work / "theirs"), "max_steps": steps + on_cpu, "use_cpu": on_cpu}
-    settings |= {"per_device_train_batch_size": batch, "bf16": bench.precision == "bf16", "logging_strategy": "no"}
-    clock, loss = Clock(), MultipleNegativesRankingLoss
-    train_theirs(bench.data, bench.model, objective, loss, [clock], **settings, dataloader_drop_last=True)
+    train_theirs(
+        bench.data,
+        bench.model,
+        objective,
+        [Clock()],
+        output_dir=str(bench.work / "theirs"),
+        max_steps=steps + on_cpu,
+        use_cpu=on_cpu,
+        per_device_train_batch_size=batch,
+        bf16=bench.precision == "bf16",
+        dataloader_drop_last=True,
+    )
     products = {"products, %": 100 * product_share(shares_of(profiler))} if on_cpu else {}
     return [step_row((times[1] - times[0]) / (steps - skipped), batch, **products)]
 
@@ -340,20 +347,25 @@ def add_ratios(rows: list[Row]) -> None:
 def epoch(bench: Bench, batch: int) -> list[Row]:
     """Measure epochs of a tiny encoder, ours and theirs, with the dev score; the rows have the mean time of a step."""
     from sentence_transformers.evaluation import EmbeddingSimilarityEvaluator
-    from sentence_transformers.losses import MultipleNegativesRankingLoss
 
     size = TOY if bench.toy else Size(layers=1, width=16, heads=2, rows=6_400)
     work, dev, steps = bench.work / f"epoch-{batch}", str(slices.data() / "eval"), size.rows // batch
     tiny = replace(bench, work=work, model=write_bert(work / "bert", size), data=write_pairs(work / "pairs", size))
     flags = {"softmax_size": batch, "max_steps": steps, "pooler": "avg", "resume": False, "dev": dev}
-    settings = {"output_dir": str(work / "theirs"), "num_train_epochs": 1, "logging_strategy": "no"}
-    settings |= {"per_device_train_batch_size": batch, "use_cpu": bench.device.type == "cpu"}
 
     def ours(objective: str, cache: str) -> None:
         train(tiny.prepared(objective, **flags, cache=cache or tempfile.mkdtemp(dir=work)))
 
     def theirs(objective: str) -> None:
-        encoder = train_theirs(tiny.data, tiny.model, objective, MultipleNegativesRankingLoss, [], **settings)
+        encoder = train_theirs(
+            tiny.data,
+            tiny.model,
+            objective,
+            output_dir=str(work / "theirs"),
+            num_train_epochs=1,
+            use_cpu=bench.device.type == "cpu",
+            per_device_train_batch_size=batch,
+        )
         pairs = load_dev(dev, "STSBenchmark").pairs
         EmbeddingSimilarityEvaluator(pairs.first, pairs.second, list(pairs.gold), batch_size=128)(encoder)
 
@@ -382,18 +394,15 @@ def entity_table(bench: Bench) -> list[Row]:
     entity_vectors = EntityTable(torch.empty(entities, width, device=bench.device).uniform_(-0.05, 0.05))
     optimizer = RowAdam([entity_vectors.weight], 1e-3)
 
-    def step() -> None:
-        ids = torch.randint(entities, (512, 2), device=bench.device)
-        entity_vectors(ids).square().sum().backward()
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
+    def take_steps(number: int) -> None:
+        for _ in range(number):
+            ids = torch.randint(entities, (512, 2), device=bench.device)
+            entity_vectors(ids).square().sum().backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
 
-    def steps() -> None:
-        for _ in range(10):
-            step()
-
-    step()
-    seconds = bench.seconds(steps) / 10
+    take_steps(1)
+    seconds = bench.seconds(partial(take_steps, 10)) / 10
     state = [value for part in optimizer.state.values() for value in part.values() if torch.is_tensor(value)]
     total = sum(value.nbytes for value in (entity_vectors.weight, *state)) / 1e9
     peak = bench.peak() or f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB"

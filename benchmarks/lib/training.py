@@ -7,21 +7,19 @@ does not depend on what the words are; the lengths are those of Wikipedia's sent
 import contextlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
-from wikianchor.schemas import pairs as pairs_schema
-from wikianchor.trainer.data.own_rows import write_manifest, write_shard
+from wikianchor.trainer.data.own_rows import write_rows
 
 # Tokens of a sentence.
 LENGTH = 32
@@ -70,39 +68,13 @@ def write_bert(directory: Path, size: Size) -> str:
 def write_pairs(directory: Path, size: Size) -> str:
     """Write a `pairs` dataset of these sentences, in which an entity's number of links follows Zipf's law."""
     random = np.random.default_rng(1)
-    ids, numbers = np.arange(size.rows), np.arange(size.entities)
-    entities = np.minimum(random.zipf(1.3, size.rows) - 1, size.entities - 1).astype(np.int32)
-    negatives = random.integers(0, size.entities, (size.rows, 3)).tolist()
-    zeros = np.zeros(size.rows, int)
-    pairs: dict[str, Any] = {
-        **{"text": texts(size), "mention_start": zeros, "mention_end": zeros + 1},
-        **{"entity_id": entities, "entity_qid": entities.astype(np.int64) + 1, "hard_negative_ids": negatives},
-        "hard_negative_qids": [[number + 1 for number in row] for row in negatives],
-        **{"type_qid": zeros + 5, "type_route": ["instance_of"] * size.rows, "wiki": ["enwiki"] * size.rows},
-        **{"title": ["T"] * size.rows, "frequency_bin": zeros, "sentence_id": ids, "page_id": ids, "rev_id": ids},
-    }
-    named = {"entity_id": numbers, "qid": numbers + 1, "count": numbers + 1, "types": [[5]] * size.entities}
-    labels = [f"w{number}" for number in numbers]
-    return write_dataset(
-        directory,
-        {
-            "pairs": _table(pairs, pairs_schema.SCHEMA),
-            "entities": _table({**named, "label": labels}, pairs_schema.ENTITIES),
-        },
+    entities = np.minimum(random.zipf(1.3, size.rows) - 1, size.entities - 1)
+    negatives = random.integers(0, size.entities, (size.rows, 3))
+    rows = (
+        ("", {"text": text, "entity": entity, "negatives": others, "language": "enwiki"})
+        for text, entity, others in zip(texts(size), entities.tolist(), negatives.tolist(), strict=True)
     )
-
-
-def _table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
-    return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
-
-
-def write_dataset(directory: Path, tables: Mapping[str, pa.Table]) -> str:
-    """Write a `pairs` dataset of one shard for each config; return its directory."""
-    shards = {
-        config: [write_shard(rows, str(directory), f"data/{config}/train-00000-of-00001.parquet")]
-        for config, rows in tables.items()
-    }
-    write_manifest(str(directory), shards, {"inputs": []})
+    write_rows(rows, str(directory), {"inputs": []})
     return str(directory)
 
 
@@ -134,37 +106,39 @@ class EaseLoss(nn.Module):
         return simcse + 0.01 * nn.functional.cross_entropy(cosines.masked_fill(missing, -torch.inf), right)
 
 
-def train_theirs(
-    data: str, model: str, objective: str, loss_of: Callable[[Any], Any], callbacks: list[Any], **settings: Any
-) -> Any:
+def train_theirs(data: str, model: str, objective: str, callbacks: list[Any] | None = None, **settings: Any) -> Any:
     """Train with sentence-transformers and return the model.
 
     Args:
         data: a `pairs` dataset.
         model: the directory of the encoder.
         objective: simcse or ease.
-        loss_of: makes the loss of SimCSE.
         callbacks: those of transformers.
         settings: more arguments of the training.
     """
     import sentence_transformers as st
     from datasets import Dataset, disable_progress_bars
+    from sentence_transformers.losses import MultipleNegativesRankingLoss
 
     disable_progress_bars()
     rows = pq.read_table(Path(data, "data", "pairs"))
     encoder = st.SentenceTransformer(model, device="cpu" if settings["use_cpu"] else "cuda")
     encoder.max_seq_length = LENGTH
     columns = {"anchor": rows["text"].to_pylist(), "positive": rows["text"].to_pylist()}
-    loss: nn.Module = loss_of(encoder)
+    loss: nn.Module = MultipleNegativesRankingLoss(encoder)
     if objective == "ease":
         pairs = zip(rows["entity_id"].to_pylist(), rows["hard_negative_ids"].to_pylist(), strict=True)
         columns["label"] = labels = [[entity, ids[0] if ids else -1] for entity, ids in pairs]
         loss = EaseLoss(encoder, loss, 1 + max(map(max, labels)))
     arguments = st.SentenceTransformerTrainingArguments(
-        learning_rate=3e-5, save_strategy="no", report_to="none", disable_tqdm=True, **settings
+        learning_rate=3e-5,
+        **{"save_strategy": "no", "logging_strategy": "no", "report_to": "none", "disable_tqdm": True},
+        **settings,
     )
     train = Dataset.from_dict(columns)
     # Its log goes to stdout, where our tables do.
     with contextlib.redirect_stdout(sys.stderr):
-        st.SentenceTransformerTrainer(encoder, arguments, train_dataset=train, loss=loss, callbacks=callbacks).train()
+        st.SentenceTransformerTrainer(
+            encoder, arguments, train_dataset=train, loss=loss, callbacks=[*callbacks]
+        ).train()
     return encoder
