@@ -20,8 +20,9 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from wikianchor.io.errors import InputError, Truncated
 from wikianchor.io.storage import READ_BYTES, file_size, open_file, reading
@@ -38,7 +39,11 @@ BEYOND_BYTES = 64 << 10
 # chance.
 STREAM_START = re.compile(rb"BZh[1-9]1AY&SY")
 STREAM_START_BYTES = 10
-XZ_MAGIC = b"\xfd7zXZ\x00"
+_MAGIC = {"bz2": b"BZh", "gz": b"\x1f\x8b", "xz": b"\xfd7zXZ\x00"}
+_DECOMPRESSORS: dict[str, Callable[[], Any]] = {
+    "bz2": new_decompressor,
+    "xz": partial(lzma.LZMADecompressor, lzma.FORMAT_XZ),
+}
 XZ_FOOTER_BYTES = 12
 # Bytes. Ranges are small enough that one file keeps many workers busy, and large enough for large shards.
 SMALLEST_RANGE, LARGEST_RANGE, RANGES = 4 << 20, 64 << 20, 64
@@ -93,7 +98,7 @@ def compression(path: str) -> str:
         head = file.read(STREAM_START_BYTES)
     if not head:
         raise InputError(f"{path}: the file is empty: fetch it again")
-    for magic, name in ((b"BZh", "bz2"), (b"\x1f\x8b", "gz"), (XZ_MAGIC, "xz")):
+    for name, magic in _MAGIC.items():
         if head.startswith(magic):
             return name
     for magic, name in ((b"7z\xbc\xaf", "7z"), (b"PK\x03\x04", "zip"), (b"\x28\xb5\x2f\xfd", "zstd")):
@@ -245,37 +250,40 @@ def find_stream(file: BinaryIO, start: int, end: int) -> int | None:
     return next(find_all(file, STREAM_START, STREAM_START_BYTES, start, end), None)
 
 
-def _read_bz2(file: BinaryIO, part: Range) -> Iterator[Chunk]:
+def _read_streams(file: BinaryIO, part: Range, kind: str) -> Iterator[Chunk]:
     # An empty bz2 stream has no block and so is not found by `find_stream`: the start of the file needs no search.
     stream = 0 if part.start == 0 else find_stream(file, part.start, part.end)
     if stream is None:
         return
-    source, decompressor = CompressedFile(file, stream), new_decompressor()
+    source, decompressor = CompressedFile(file, stream), _DECOMPRESSORS[kind]()
     while True:
         offset = source.position
         data = source.take()
         if not data:
-            raise Truncated(f"{part.path}: the bz2 stream at byte {stream} is cut off at byte {offset}: fetch it again")
+            cut_off = f"the {kind} stream at byte {stream} is cut off at byte {offset}: fetch it again"
+            raise Truncated(f"{part.path}: {cut_off}")
         drained = False
         while not drained:
             try:
                 out = decompressor.decompress(data, CHUNK_BYTES if stream < part.end else BEYOND_BYTES)
-            except OSError as error:
-                damaged = f"{part.path}: damaged bz2 data in the stream at byte {stream}: fetch it again"
+            except (OSError, lzma.LZMAError) as error:
+                reason = f" ({error})" if kind == "xz" else ""
+                damaged = f"{part.path}: damaged {kind} data in the stream at byte {stream}{reason}: fetch it again"
                 raise InputError(damaged) from error
             data = b""
             if out:
                 yield Chunk(out, offset, stream < part.end)
             drained = decompressor.eof or decompressor.needs_input
         if decompressor.eof:
-            # Zeros may pad the end of a file; zeros before more data are missing data.
-            zeros = source.begin_stream(len(decompressor.unused_data))
-            if source.ended:
+            zeros, ended = source.begin_stream(len(decompressor.unused_data)), source.ended
+            # Zeros in multiples of four may pad each stream of xz. In bz2 they may pad the end of a file; before more
+            # data they are missing data.
+            is_padding = zeros % 4 == 0 if kind == "xz" else ended or not zeros
+            if not is_padding or not (ended or source.starts_with(_MAGIC[kind])):
+                raise InputError(f"{part.path}: byte {source.position - zeros} is not {kind} data: fetch it again")
+            if ended:
                 return
-            stream = source.position - zeros
-            if zeros or not source.starts_with(b"BZh"):
-                raise InputError(f"{part.path}: byte {stream} is not bz2 data: fetch it again")
-            decompressor = new_decompressor()
+            stream, decompressor = source.position, _DECOMPRESSORS[kind]()
 
 
 def _read_bz2_blocks(file: BinaryIO, part: Range) -> Iterator[Chunk]:
@@ -288,39 +296,10 @@ def _read_gz(file: BinaryIO, part: Range) -> Iterator[Chunk]:
         yield Chunk(data, offset, member < part.end)
 
 
-def _read_xz(file: BinaryIO, part: Range) -> Iterator[Chunk]:
-    source, stream, decompressor = CompressedFile(file, 0), 0, lzma.LZMADecompressor(lzma.FORMAT_XZ)
-    while True:
-        offset = source.position
-        data = source.take()
-        if not data:
-            raise Truncated(f"{part.path}: the xz stream at byte {stream} is cut off at byte {offset}: fetch it again")
-        drained = False
-        while not drained:
-            try:
-                out = decompressor.decompress(data, CHUNK_BYTES)
-            except lzma.LZMAError as error:
-                damaged = f"{part.path}: damaged xz data in the stream at byte {stream} ({error}): fetch it again"
-                raise InputError(damaged) from error
-            data = b""
-            if out:
-                yield Chunk(out, offset, owned=True)
-            drained = decompressor.eof or decompressor.needs_input
-        if decompressor.eof:
-            # Zeros in multiples of four may pad each stream.
-            zeros = source.begin_stream(len(decompressor.unused_data))
-            stream = source.position
-            if zeros % 4 or not (source.ended or source.starts_with(XZ_MAGIC)):
-                raise InputError(f"{part.path}: byte {stream - zeros} is not xz data: fetch it again")
-            if source.ended:
-                return
-            decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ)
-
-
 _UNPACK: dict[str, Callable[[BinaryIO, Range], Iterator[Chunk]]] = {
-    "bz2": lambda file, part: _read_bz2_blocks(file, part) if part.blocks else _read_bz2(file, part),
+    "bz2": lambda file, part: _read_bz2_blocks(file, part) if part.blocks else _read_streams(file, part, "bz2"),
     "gz": _read_gz,
-    "xz": _read_xz,
+    "xz": lambda file, part: _read_streams(file, part, "xz"),
 }
 
 
