@@ -33,6 +33,9 @@ _MIX = 0x9E3779B97F4A7C15
 _QUARTER = 1 << 62
 FIRST_ITEM, FIRST_TYPE = 1_000_000, 900_000
 HUMAN, OCCUPATIONS, TYPES = 5, 40, 400
+_WEIGHTS = list(itertools.accumulate(1 / rank for rank in range(1, TYPES + 1)))
+# Shares of the first types together.
+_BOUNDS = [weight / _WEIGHTS[-1] for weight in _WEIGHTS]
 # Languages of the labels of a well-known item.
 LABELS = ("en", "de", "fr", "es", "ru", "ja", "zh", "ar", "uk", "el", "bn", "hi", "ko", "pl", "pt", "tr", "vi", "fa")
 
@@ -203,31 +206,22 @@ def write_packed(path: Path, chunks: Iterable[bytes]) -> None:
         file.writelines(map(packers.get(path.suffix, bytes), chunks))
 
 
-class Types:
-    """Types and occupations of items by a skewed distribution: the n-th type has a share in proportion to 1/n (Zipf).
+def type_of(title: str, dominant: float) -> tuple[int, int | None]:
+    """Return the type of an item and, for a human, an occupation, by Zipf's law: the n-th type has a share like 1/n.
 
     Args:
+        title: a page of the item.
         dominant: share of the items that one type holds, 0 for the skewed distribution alone.
     """
-
-    def __init__(self, dominant: float = 0) -> None:
-        weights = list(itertools.accumulate(1 / rank for rank in range(1, TYPES + 1)))
-        self._bounds = [weight / weights[-1] for weight in weights]
-        self._dominant = dominant
-
-    def of(self, title: str) -> tuple[int, int | None]:
-        """Return the type of an item and, for a human, an occupation."""
-        key = key_of("type", title)
-        share = (key >> 11) / (1 << 53)
-        if share < self._dominant:
-            return FIRST_TYPE, None
-        if self._dominant:
-            share = (share - self._dominant) / (1 - self._dominant)
-        rank = bisect_right(self._bounds, share)
-        # The most frequent type of Wikipedia's items is "human".
-        if rank == 0 and not self._dominant:
-            return HUMAN, FIRST_TYPE + TYPES + key % OCCUPATIONS
-        return FIRST_TYPE + rank, None
+    key = key_of("type", title)
+    share = (key >> 11) / (1 << 53)
+    if share < dominant:
+        return FIRST_TYPE, None
+    rank = bisect_right(_BOUNDS, (share - dominant) / (1 - dominant))
+    # The most frequent type of Wikipedia's items is "human".
+    if rank == 0 and not dominant:
+        return HUMAN, FIRST_TYPE + TYPES + key % OCCUPATIONS
+    return FIRST_TYPE + rank, None
 
 
 def articles(paths: Sequence[str]) -> Iterator[tuple[str, str, int]]:
@@ -246,17 +240,17 @@ def items_of(articles: Iterable[tuple[str, str, int]]) -> Iterator[Item]:
     return ((FIRST_ITEM + order, pages) for order, pages in enumerate(by_title.values()))
 
 
-def item_line(qid: int, title: str, sitelinks: Sequence[tuple[str, str]], types: Types, line_bytes: int = 0) -> bytes:
+def item_line(qid: int, title: str, sitelinks: Sequence[tuple[str, str]], dominant: float, line_bytes: int) -> bytes:
     """Return the line of an item.
 
     Args:
         qid: its number.
         title: its label.
         sitelinks: (wiki, title) of its pages.
-        types: chooses its type.
+        dominant: share of the items that one type holds.
         line_bytes: size of the line, which is filled with labels, claims and references of other properties.
     """
-    kind, occupation = types.of(title)
+    kind, occupation = type_of(title, dominant)
     claims = {"P31": [_claim(qid, 31, kind)]}
     if occupation:
         claims["P106"] = [_claim(qid, 106, occupation)]
@@ -331,12 +325,11 @@ def write_items(items: Iterable[Item], output: Path, dominant: float = 0, line_b
         dominant: share of the items that one type has.
         line_bytes: size of a line, about; 0 for the shortest.
     """
-    types = Types(dominant)
 
     def lines() -> Iterator[bytes]:
         yield from type_lines()
         for qid, pages in items:
-            yield item_line(qid, pages[0][1], [(wiki, name) for wiki, name, _ in pages], types, line_bytes)
+            yield item_line(qid, pages[0][1], [(wiki, name) for wiki, name, _ in pages], dominant, line_bytes)
 
     def chunks() -> Iterator[bytes]:
         held = bytearray(b"[")

@@ -74,11 +74,6 @@ def flag_parser() -> FlagParser:
     return FlagParser(parents=parents, add_help=False, passes_on=True)
 
 
-def is_verbose(options: PipelineOptions) -> bool:
-    """Return whether Beam's log is shown."""
-    return bool(options.view_as(EngineOptions).verbose)
-
-
 def limits_of(options: PipelineOptions) -> Limits:
     """Return what ends a worker process."""
     engine, limits = options.view_as(EngineOptions), Limits()
@@ -92,15 +87,11 @@ def limits_of(options: PipelineOptions) -> Limits:
 OF_PROCESSES = ("worker_memory", "stall_limit", "skip_bad_pages")
 
 
-def needs_process(options: PipelineOptions) -> bool:
-    """Return whether a flag asks for worker processes, though there may be but one."""
+def processes_of(workers: int, options: PipelineOptions) -> int:
+    """Return how many processes are started for some workers: a single one works in the process of the command, unless
+    a flag asks that it is watched."""
     engine = options.view_as(EngineOptions)
-    return any(getattr(engine, name) for name in OF_PROCESSES)
-
-
-def skips_bad_pages(options: PipelineOptions) -> bool:
-    """Return whether pages that end their worker process are left out."""
-    return bool(options.view_as(EngineOptions).skip_bad_pages)
+    return workers if workers > 1 or any(getattr(engine, name) for name in OF_PROCESSES) else 0
 
 
 def shuffle_of(options: PipelineOptions) -> str:

@@ -65,14 +65,14 @@ def make_pipeline(
     options, processes = beam_options(beam_args)
     import apache_beam as beam
 
-    from wikianchor.pipelines.engine.options import is_verbose, limits_of, needs_process
+    from wikianchor.pipelines.engine.options import EngineOptions, limits_of, processes_of
 
     if dataflow.is_dataflow(runner_of(options)):
         options, _ = beam_options(dataflow.with_defaults(beam_args, dataset, wiki))
         dataflow.check(options, output)
     runner: Any = None
     if processes is None:
-        processes = _processes(default_workers(load), needs_process(options))
+        processes = processes_of(default_workers(load), options)
         if processes > 1:
             logging.getLogger("wikianchor").info("%s: %d worker processes, see --workers", output, processes)
     if processes:
@@ -81,7 +81,8 @@ def make_pipeline(
         from wikianchor.pipelines.engine.local_workers import LocalRunner, LocalWorkers
 
         options.view_as(DirectOptions).direct_num_workers = processes
-        workers = LocalWorkers(processes, is_verbose(options), limits_of(options), retries, dataset=dataset)
+        verbose = options.view_as(EngineOptions).verbose
+        workers = LocalWorkers(processes, verbose, limits_of(options), retries, dataset=dataset)
         runner = LocalRunner(workers)
     try:
         pipeline = beam.Pipeline(runner, options)
@@ -105,9 +106,9 @@ def run_apart(pipeline: beam.Pipeline, look: Callable[[], None]) -> None:
     Raises:
         WorkerDied: a worker process on this machine did; the others have been killed.
     """
-    from wikianchor.pipelines.engine.options import is_verbose
+    from wikianchor.pipelines.engine.options import EngineOptions
 
-    direct, verbose = is_direct(runner_of(pipeline.options)), is_verbose(pipeline.options)
+    direct, verbose = is_direct(runner_of(pipeline.options)), pipeline.options.view_as(EngineOptions).verbose
     if verbose or not direct:
         show_beams_log()
     if direct:
@@ -179,7 +180,7 @@ def beam_options(args: Sequence[str], ours: Iterable[str] = ()) -> tuple[Any, in
     """
     from apache_beam.options.pipeline_options import DirectOptions
 
-    from wikianchor.pipelines.engine.options import OF_PROCESSES, ParsedOptions, flag_parser, needs_process
+    from wikianchor.pipelines.engine.options import OF_PROCESSES, ParsedOptions, flag_parser, processes_of
 
     parser = flag_parser()
     known, unknown = parser.parse_known_args(list(args))
@@ -204,14 +205,8 @@ def beam_options(args: Sequence[str], ours: Iterable[str] = ()) -> tuple[Any, in
         # For Beam 0 means one for each core.
         return options, mode.direct_num_workers or cores()
     if known.workers is not None:
-        return options, _processes(known.workers, needs_process(options))
+        return options, processes_of(known.workers, options)
     return options, 0 if of_beam else None
-
-
-def _processes(workers: int, needs_process: bool) -> int:
-    """Return how many processes are started for some workers: a single one works in the process of the command, unless
-    it has to be watched."""
-    return workers if workers > 1 or needs_process else 0
 
 
 def _check_workers(workers: int, runner: str | None, of_beam: Sequence[str]) -> None:

@@ -233,9 +233,9 @@ def skips_pages(beam_args: Sequence[str]) -> bool:
     # Most runs do without Beam's parser, which takes a second, when a dataset is finished.
     if not any(arg.startswith("--skip_bad_pages") for arg in beam_args):
         return False
-    from wikianchor.pipelines.engine.options import skips_bad_pages
+    from wikianchor.pipelines.engine.options import EngineOptions
 
-    return skips_bad_pages(beam_options(beam_args)[0])
+    return bool(beam_options(beam_args)[0].view_as(EngineOptions).skip_bad_pages)
 
 
 def _change(manifest: Mapping[str, Any], head: Mapping[str, Any], skips: bool) -> str:
