@@ -21,7 +21,8 @@ from typing import Any
 
 import pyarrow.compute as pc
 from lib import tools
-from lib.measure import digest, job, report, run, run_parts, table, wikianchor
+from lib.many_links import build_documents
+from lib.measure import digest, job, report, run, run_parts, table
 from lib.slices import data
 
 from wikianchor.pipelines.dataset.reader import dataset_at
@@ -65,22 +66,14 @@ def measure(arguments: Namespace) -> None:
 
 
 def _line(dump: Path, work: Path, homes: dict[str, Path]) -> list[Any]:
-    wiki, out = dump.name.partition("-")[0], work / dump.name.partition(".")[0]
-    rows, entities = out / "sentences" / wiki, out / "entities"
-    items = out / "wikidata.json.gz"
-    out.mkdir(parents=True, exist_ok=True)
-    run(wikianchor("items", f"--dumps={dump}", f"--output={items}"))
-    job("entities", entities, f"--wikidata={items}", f"--wikis={wiki}")
-    job("sentences", rows, f"--dumps={dump}", "--documents")
-    inputs = (f"--sentences={rows}", f"--entities={entities}")
-    for name in ("documents", "mentions"):
-        job(name, out / name, *inputs)
-    flags = (f"--documents={out / 'documents'}", f"--mentions={out / 'mentions'}", f"--entities={entities}")
+    out = work / dump.name.partition(".")[0]
+    wiki = build_documents(dump, out)
+    flags = [f"--{name}={out / name}" for name in ("documents", "mentions", "entities")]
     times = [job("linking", out / name, *flags, "--split=0.1,0.1") for name in ("one", "two")]
     same = "yes" if digest(out / "one") == digest(out / "two") else "no"
     ledger = json.loads((out / "one/manifest.json").read_text())["ledger"]
     links, counts = ledger["links"][wiki], ledger["candidates"][wiki]
-    known = links_to_pages(rows, out / "documents", wiki)
+    known = links_to_pages(out / "sentences" / wiki, out / "documents", wiki)
     shares: list[Any] = [100 * counts.get(name, 0) / links["kept"] for name in PER_CENT]
     shares[2:2] = [100 * among_30(home, dump, out) / links["kept"] for home in homes.values()] or [""]
     recall = 100 * links["kept"] / known

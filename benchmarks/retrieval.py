@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from lib.many_links import build_documents
 from lib.measure import digest, fresh, job, report, run, run_parts, table, wikianchor
 from lib.slices import data
 from lib.training import minilm
@@ -82,18 +83,11 @@ def measure(arguments: Namespace) -> None:
 
 
 def build(dump: Path, work: Path) -> Path:
-    """Make documents, mentions and entities of a dump; return their directory."""
-    wiki, out = dump.name.partition("-")[0], work / dump.name.partition(".")[0]
-    if (out / "mentions/manifest.json").exists():
-        return out
-    out.mkdir(parents=True, exist_ok=True)
-    run(wikianchor("items", f"--dumps={dump}", f"--output={out / 'wikidata.json.gz'}"))
-    job("entities", out / "entities", f"--wikidata={out / 'wikidata.json.gz'}", f"--wikis={wiki}")
-    job("sentences", out / "sentences" / wiki, f"--dumps={dump}", "--documents")
-    inputs = (f"--sentences={out / 'sentences' / wiki}", f"--entities={out / 'entities'}")
-    for name in ("documents", "mentions"):
-        job(name, out / name, *inputs)
-    return out
+    """Make documents, mentions and entities of a dump, unless they are there; return their directory."""
+    output = work / dump.name.partition(".")[0]
+    if not (output / "mentions/manifest.json").exists():
+        build_documents(dump, output)
+    return output
 
 
 def make_set(now: Path, before: Path | None) -> Path:

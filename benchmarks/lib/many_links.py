@@ -57,3 +57,16 @@ def sample(work: Path) -> tuple[Path, Path]:
     # A build skips stages that are finished.
     run(wikianchor("build", f"--dumps={ROOT / 'demo/dumps'}", "--min_links=2", f"--output={output}"))
     return output / "sentences/enwiki", output / "entities"
+
+
+def build_documents(dump: Path, output: Path) -> str:
+    """Make entities, sentences, documents and mentions of a dump, each in its directory; return the wiki."""
+    wiki, items = dump.name.partition("-")[0], output / "wikidata.json.gz"
+    rows, of_wiki = output / "sentences" / wiki, output / "entities"
+    output.mkdir(parents=True, exist_ok=True)
+    run(wikianchor("items", f"--dumps={dump}", f"--output={items}"))
+    job("entities", of_wiki, f"--wikidata={items}", f"--wikis={wiki}")
+    job("sentences", rows, f"--dumps={dump}", "--documents")
+    for name in ("documents", "mentions"):
+        job(name, output / name, f"--sentences={rows}", f"--entities={of_wiki}")
+    return wiki
