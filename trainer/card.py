@@ -24,7 +24,7 @@ from wikianchor.trainer.data.texts import Texts
 from wikianchor.trainer.loop.checkpoint import State
 from wikianchor.trainer.loop.train import DevScore
 from wikianchor.trainer.models.encoder import Encoder
-from wikianchor.trainer.models.export import has_modules
+from wikianchor.trainer.models.export import POOLING_MODES
 
 PAPERS = {
     "ease": "https://aclanthology.org/2022.naacl-main.284/",
@@ -103,7 +103,7 @@ def model_card(
         "seed": config.seed,
         "data": f"{size}, fingerprint {dataset.fingerprint[:16]}",
     }
-    library = "sentence-transformers" if has_modules(encoder) else "transformers"
+    library = "sentence-transformers" if encoder.pooler in POOLING_MODES else "transformers"
     head = {
         "library_name": library,
         "pipeline_tag": "sentence-similarity",

@@ -36,11 +36,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Cost:
-    """User CPU and wall time of a process and its children in seconds, and the highest peak memory of one of them in
-    MB."""
+    """User CPU of a process and its children in seconds, and the highest peak memory of one of them in MB."""
 
     user: float
-    wall: float
     peak: float
 
 
@@ -51,7 +49,6 @@ def run(command: Sequence[str | Path]) -> Cost:
         SystemExit: the command fails; its last lines are printed.
     """
     with tempfile.TemporaryFile() as log:
-        start = time.monotonic()
         # Not subprocess, which may use vfork: a child's peak memory would begin with that of this process.
         pid = os.posix_spawnp(
             str(command[0]),
@@ -64,13 +61,12 @@ def run(command: Sequence[str | Path]) -> Cost:
             ],
         )
         _, status, usage = os.wait4(pid, 0)
-        wall = time.monotonic() - start
         if status:
             log.seek(0)
             tail = "\n".join(log.read().decode("utf-8", "replace").splitlines()[-ERROR_LINES:])
             line, code = shlex.join(map(str, command)), os.waitstatus_to_exitcode(status)
             raise SystemExit(f"{line}\nended with {code}:\n{tail}")
-    return Cost(usage.ru_utime, wall, usage.ru_maxrss / 1024)
+    return Cost(usage.ru_utime, usage.ru_maxrss / 1024)
 
 
 # A program that decompresses the bz2 file of its argument.

@@ -16,7 +16,7 @@ The defaults; a flag of the user takes precedence:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from wikianchor.io.errors import UsageError
@@ -81,22 +81,22 @@ def check(options: Any, output: str) -> None:
     Raises:
         UsageError: an option is missing or wrong.
     """
-    for problem in _problems(options.get_all_options(), output):
-        raise UsageError(problem)
-
-
-def _problems(options: dict[str, Any], output: str) -> Iterator[str]:
-    name, machine = options["job_name"], options["machine_type"]
+    given = options.get_all_options()
+    name, machine = given["job_name"], given["machine_type"]
     if not _JOB_NAME.fullmatch(name):
-        yield f"--job_name={name}: lower-case letters, digits and hyphens, at most 63, a letter first"
-    for label in options["labels"] or ():
+        raise UsageError(f"--job_name={name}: lower-case letters, digits and hyphens, at most 63, a letter first")
+    for label in given["labels"] or ():
         if not _LABEL.fullmatch(label):
-            yield f"--labels={label}: write key=value in lower-case letters, digits, hyphens and underscores"
+            raise UsageError(
+                f"--labels={label}: write key=value in lower-case letters, digits, hyphens and underscores"
+            )
     if not _MACHINE.fullmatch(machine):
-        yield f"--machine_type={machine} is no type of machine: write one like n2-highmem-2"
-    if not options["region"]:
-        yield "--region is missing: where Dataflow runs, such as --region=europe-west4"
+        raise UsageError(f"--machine_type={machine} is no type of machine: write one like n2-highmem-2")
+    if not given["region"]:
+        raise UsageError("--region is missing: where Dataflow runs, such as --region=europe-west4")
     if "://" not in output:
-        yield f"--output={output}: Dataflow's machines do not see this disk: name a place in a bucket, gs://..."
-    if options["save_main_session"]:
-        yield "--save_main_session: there is nothing to save, and it can fail: leave it out"
+        raise UsageError(
+            f"--output={output}: Dataflow's machines do not see this disk: name a place in a bucket, gs://..."
+        )
+    if given["save_main_session"]:
+        raise UsageError("--save_main_session: there is nothing to save, and it can fail: leave it out")

@@ -50,10 +50,25 @@ log = logging.getLogger("wikianchor")
 SHOWN = 5
 # A file in the workspace of a run that has left out pages.
 SKIPPED = "skipped_pages"
-_DEATH = re.compile(r"Channel closed prematurely|StatusCode\.UNAVAILABLE|StatusCode\.CANCELLED")
-_NO_JAR = re.compile(r"Unable to fetch remote job server jar at (\S+\.jar)\b")
-_NO_SERVICE = re.compile(r"^RuntimeError: Service failed to start up with error", re.MULTILINE)
-_FULL_DISK = re.compile(r"^OSError: .*No space left on device.*$", re.MULTILINE)
+# What a user can do about exceptions of a runner, by their texts.
+_ADVICE = {
+    r"^OSError: .*No space left on device": (
+        "{output}: the disk is full: free some space and run the same command again"
+    ),
+    r"Unable to fetch remote job server jar at (?P<jar>\S+\.jar)\b": (
+        "{jar}: Beam cannot fetch it: fetch it where there is a network, and name the file with "
+        "--flink_job_server_jar or --spark_job_server_jar"
+    ),
+    r"^RuntimeError: Service failed to start up with error": (
+        "the job server ended when it was started: see its log above, and check the jar and Java"
+    ),
+    r"^FileNotFoundError: .*: 'java'$": (
+        "java: not installed, and the job servers of Flink and Spark need it: install Java 11 or later"
+    ),
+    r"Channel closed prematurely|StatusCode\.UNAVAILABLE|StatusCode\.CANCELLED": (
+        "{output}: a worker or the job service died (killed, or out of memory?): run it again"
+    ),
+}
 
 
 def made_with(dataset: str) -> dict[str, str]:
@@ -298,21 +313,9 @@ def _clear(error: Exception, output: str) -> Exception:
     text = f"{type(error).__name__}: {error}"
     if (marked := find_error(text)) is not None:
         return marked
-    if _FULL_DISK.search(text):
-        return InputError(f"{output}: the disk is full: free some space and run the same command again")
-    if match := _NO_JAR.search(text):
-        return InputError(
-            f"{match[1]}: Beam cannot fetch it: fetch it where there is a network, and name the file with "
-            "--flink_job_server_jar or --spark_job_server_jar"
-        )
-    if _NO_SERVICE.search(text):
-        return InputError("the job server ended when it was started: see its log above, and check the jar and Java")
-    if isinstance(error, FileNotFoundError) and error.filename == "java":
-        return InputError(
-            "java: not installed, and the job servers of Flink and Spark need it: install Java 11 or later"
-        )
-    if _DEATH.search(text):
-        return InputError(f"{output}: a worker or the job service died (killed, or out of memory?): run it again")
+    for pattern, advice in _ADVICE.items():
+        if match := re.search(pattern, text, re.MULTILINE):
+            return InputError(advice.format(output=output, **match.groupdict()))
     return error
 
 

@@ -164,14 +164,23 @@ class MboeConfig(Report, Machine, Updates, Classifier, Titles, EntityVectors, Ba
         for name in ("data", "model", "output"):
             if not getattr(self, name):
                 raise UsageError(f"--{name} is missing")
-        if self.entities == "detected" and not self.mentions:
-            raise UsageError("--mentions is missing: --entities=detected needs a dictionary")
-        if self.entities == "oracle" and self.kind in ("mldoc", "ted"):
-            raise UsageError(f"--entities=oracle: the documents of --kind={self.kind} have no links")
-        if self.entities == "oracle" and self.kind == "shinra" and not self.titles:
-            raise UsageError("--titles is missing: --entities=oracle needs the items that SHINRA's pages link to")
-        if self.entities == "linker" and not self.links:
-            raise UsageError("--links is missing: --entities=linker needs the linker's file")
+        faults = {
+            "--mentions is missing: --entities=detected needs a dictionary": (
+                self.entities == "detected" and not self.mentions
+            ),
+            f"--entities=oracle: the documents of --kind={self.kind} have no links": (
+                self.entities == "oracle" and self.kind in ("mldoc", "ted")
+            ),
+            "--titles is missing: --entities=oracle needs the items that SHINRA's pages link to": (
+                self.entities == "oracle" and self.kind == "shinra" and not self.titles
+            ),
+            "--links is missing: --entities=linker needs the linker's file": (
+                self.entities == "linker" and not self.links
+            ),
+        }
+        for fault, is_there in faults.items():
+            if is_there:
+                raise UsageError(fault)
         return dataclasses.replace(self, cache=self.cache or cache_directory())
 
 

@@ -129,16 +129,21 @@ def _json_document(row: Any, where: str) -> Document:
     if not isinstance(row, dict):
         raise InputError(f"{where}: not a JSON object")
     labels = row["labels"] if "labels" in row else [row.get("label")]
-    for name, value in (("text", row.get("text")), ("language", row.get("language"))):
-        if not isinstance(value, str):
-            raise InputError(f"{where}: {name} is missing or no string")
-    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-        raise InputError(f"{where}: needs `label`, a string, or `labels`, a list of strings")
-    if row.get("split") not in SPLITS:
-        raise InputError(f"{where}: split is {row.get('split')!r}: must be train, dev or test")
     entities = row.get("entities")
-    if entities is not None and not (isinstance(entities, list) and all(type(item) is int for item in entities)):
-        raise InputError(f"{where}: `entities` is no list of numbers of Wikidata items, such as 42 for Q42")
+    faults = {
+        "text is missing or no string": not isinstance(row.get("text"), str),
+        "language is missing or no string": not isinstance(row.get("language"), str),
+        "needs `label`, a string, or `labels`, a list of strings": (
+            not isinstance(labels, list) or not all(isinstance(label, str) for label in labels)
+        ),
+        f"split is {row.get('split')!r}: must be train, dev or test": row.get("split") not in SPLITS,
+        "`entities` is no list of numbers of Wikidata items, such as 42 for Q42": (
+            entities is not None and not (isinstance(entities, list) and all(type(item) is int for item in entities))
+        ),
+    }
+    for fault, is_there in faults.items():
+        if is_there:
+            raise InputError(f"{where}: {fault}")
     return Document(
         name=str(row.get("id", where)),
         text=row["text"],

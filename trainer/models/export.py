@@ -20,6 +20,7 @@ from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.modules import LAYOUT, POOLING, PROMPTS, SWITCHES, TANH, TRANSFORMER, Head
 from wikianchor.trainer.models.static import StaticModel
 
+# Poolers that sentence-transformers has, with its names; models with others open in transformers alone.
 POOLING_MODES = {"cls": "cls", **{ours: theirs for theirs, ours in POOLING.items()}}
 MODULES = "sentence_transformers.models"
 
@@ -68,11 +69,6 @@ def export(encoder: Encoder, target: str, card: str, files: Mapping[str, str]) -
         _write_modules(encoder, head, local)
 
     publish_model(target, save, {"README.md": card, **files})
-
-
-def has_modules(encoder: Encoder) -> bool:
-    """Return whether sentence-transformers has modules for an encoder, so that it can load what `export` writes."""
-    return encoder.pooler in POOLING_MODES
 
 
 def _write_modules(encoder: Encoder, head: nn.Module | None, local: str) -> None:
