@@ -132,13 +132,14 @@ def train_theirs(data: str, model: str, objective: str, callbacks: list[Any] | N
         loss = EaseLoss(encoder, loss, 1 + max(map(max, labels)))
     arguments = st.SentenceTransformerTrainingArguments(
         learning_rate=3e-5,
-        **{"save_strategy": "no", "logging_strategy": "no", "report_to": "none", "disable_tqdm": True},
+        save_strategy="no",
+        logging_strategy="no",
+        report_to="none",
+        disable_tqdm=True,
         **settings,
     )
     train = Dataset.from_dict(columns)
     # Its log goes to stdout, where our tables do.
     with contextlib.redirect_stdout(sys.stderr):
-        st.SentenceTransformerTrainer(
-            encoder, arguments, train_dataset=train, loss=loss, callbacks=[*callbacks]
-        ).train()
+        st.SentenceTransformerTrainer(encoder, arguments, train_dataset=train, loss=loss, callbacks=callbacks).train()
     return encoder

@@ -128,7 +128,7 @@ def read_json(path: str) -> DocumentSet:
 def _json_document(row: Any, where: str) -> Document:
     if not isinstance(row, dict):
         raise InputError(f"{where}: not a JSON object")
-    labels = row["labels"] if "labels" in row else [row.get("label")]
+    labels: Any = row["labels"] if "labels" in row else [row.get("label")]
     entities = row.get("entities")
     faults = {
         "text is missing or no string": not isinstance(row.get("text"), str),
