@@ -2,11 +2,7 @@
 //! Python: `pipelines/export/anchors.py`, `pipelines/export/text_index.py` and `pipelines/arrays/minhash.py`, which say
 //! why. Python describes each character when it first occurs.
 
-use std::mem::size_of;
-
 use twox_hash::XxHash3_64;
-
-use crate::columns::Numbers;
 
 /// Properties of a character, above the character that it is folded to.
 const SPACE: u32 = 1 << 21;
@@ -26,6 +22,7 @@ const STRESS: u32 = 0x301;
 const MOST: u8 = 3;
 const SHINGLE: usize = 4;
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+const POWERS: [u64; SHINGLE - 1] = [STEP, STEP.wrapping_mul(STEP), STEP.wrapping_mul(STEP).wrapping_mul(STEP)];
 
 const OPENING: [char; 2] = ['(', '（'];
 const CLOSING: [char; 2] = [')', '）'];
@@ -234,11 +231,9 @@ impl Comparer {
 
     /// Hashes of the shingles of sentences without their links and the names in the titles of their pages, one sentence
     /// after the other, and where each begins and the last one ends.
-    pub fn shingles(&mut self, sentences: &Sentences<'_>, titles: Texts<'_>) -> Option<(Numbers, Numbers)> {
-        let (mut hashes, mut ends) = (Numbers::default(), Numbers::default());
-        hashes.0.reserve(size_of::<u64>() * sentences.texts.data.len());
+    pub fn shingles(&mut self, sentences: &Sentences<'_>, titles: Texts<'_>) -> Option<(Vec<u64>, Vec<u64>)> {
+        let (mut hashes, mut ends) = (Vec::with_capacity(sentences.texts.data.len()), vec![0]);
         let (mut masked, mut points) = (String::new(), Vec::new());
-        ends.push_long(0);
         for row in 0..sentences.texts.len() {
             let (before, after) = sentences.without_link(row)?;
             masked.clear();
@@ -250,11 +245,13 @@ impl Comparer {
                 masked = masked.replace(name, "");
             }
             self.fold_for_shingles(&masked, &mut points);
-            for shingle in points.windows(SHINGLE) {
-                let hash = |hash: u64, &point: &u32| hash.wrapping_mul(STEP).wrapping_add(u64::from(point));
-                hashes.push_long(mix_first(shingle.iter().fold(0, hash)) as i64);
-            }
-            ends.push_long((hashes.0.len() / size_of::<u64>()) as i64);
+            let shingles = points.windows(SHINGLE).filter_map(|shingle| <[u32; SHINGLE]>::try_from(shingle).ok());
+            hashes.extend(shingles.map(|shingle| {
+                let [first, second, third, last] = shingle.map(u64::from);
+                let packed = first.wrapping_mul(POWERS[2]).wrapping_add(second.wrapping_mul(POWERS[1]));
+                mix_first(packed.wrapping_add(third.wrapping_mul(POWERS[0])).wrapping_add(last))
+            }));
+            ends.push(hashes.len() as u64);
         }
         Some((hashes, ends))
     }

@@ -500,8 +500,12 @@ impl AnchorCounter {
         let mut places = Vec::new();
         for row in 0..texts.rows()? {
             self.page += u64::from(texts.heads[row] != 0);
-            let (text, links) = (texts.text(row)?, texts.links(row)?);
-            let is_ascii = links.is_empty() || text.is_ascii();
+            let links = texts.links(row)?;
+            if links.is_empty() {
+                continue;
+            }
+            let text = texts.text(row)?;
+            let is_ascii = text.is_ascii();
             if !is_ascii {
                 places.clear();
                 places.extend(text.char_indices().map(|(place, _)| place).chain([text.len()]));

@@ -20,8 +20,13 @@ fn checked<T>(result: Option<T>) -> PyResult<T> {
     result.ok_or_else(|| PyValueError::new_err("a text or a link is not in the data"))
 }
 
-fn numbers<'py>(py: Python<'py>, numbers: &[u64]) -> Bound<'py, PyBytes> {
-    PyBytes::new(py, &numbers.iter().flat_map(|number| number.to_ne_bytes()).collect::<Vec<_>>())
+fn numbers<'py>(py: Python<'py>, numbers: &[u64]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, 8 * numbers.len(), |bytes| {
+        for (bytes, number) in bytes.chunks_exact_mut(8).zip(numbers) {
+            bytes.copy_from_slice(&number.to_ne_bytes());
+        }
+        Ok(())
+    })
 }
 
 /// Compares texts. `describe` returns what a code point is folded to, and properties.
@@ -63,7 +68,7 @@ impl TextComparer {
     fn text_keys<'py>(&mut self, py: Python<'py>, texts: Strings<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let (data, offsets, comparer) = (texts.0.as_bytes(), texts.1.as_bytes(), &mut self.comparer);
         let keys = py.detach(|| guarded(|| comparer.text_keys(Texts { data, offsets: &ints(offsets) })))?;
-        Ok(numbers(py, &checked(keys)?))
+        numbers(py, &checked(keys)?)
     }
 
     /// Return a byte for each sentence: 1 where it says too little of the entity that its link leads to.
@@ -100,7 +105,7 @@ impl TextComparer {
         let (hashes, ends) = self.with_sentences(py, &sentences, |comparer, sentences| {
             comparer.shingles(sentences, Texts { data, offsets: &offsets })
         })?;
-        Ok((PyBytes::new(py, &hashes.0), PyBytes::new(py, &ends.0)))
+        Ok((numbers(py, &hashes)?, numbers(py, &ends)?))
     }
 }
 
