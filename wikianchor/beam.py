@@ -13,7 +13,8 @@ from Java.
 
 # No deferred annotations: Beam reads the types of the fields.
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Optional
 
 import apache_beam as beam
@@ -193,15 +194,13 @@ class ReadSentences(beam.PTransform):
     def expand(self, pcoll: Any) -> Any:
         """Add the transform to a pipeline."""
         source = self._source
+        read = _ReadRows(source.wiki, source.cache, partial(_rows_of_range, config=self._config))
         return (
             pcoll
             | "Dumps" >> beam.Create([source.wiki.dumps])
             | "List ranges" >> beam.FlatMap(split_dumps)
             | "Spread" >> beam.Reshuffle()
-            | "Read"
-            >> beam.ParDo(_ReadRange(source.wiki, source.cache, self._config), source.table(pcoll)).with_output_types(
-                SentenceRow
-            )
+            | "Read" >> beam.ParDo(read, source.table(pcoll)).with_output_types(SentenceRow)
         )
 
 
@@ -239,7 +238,7 @@ class ExtractSentences(beam.PTransform):
         """Add the transform to a pipeline."""
         source = self._source
         cache, table = (source.cache, source.table(pcoll.pipeline)) if source else ("", "")
-        return pcoll | beam.ParDo(_ReadPage(self._wiki, cache), table).with_output_types(SentenceRow)
+        return pcoll | beam.ParDo(_ReadRows(self._wiki, cache, _rows_of_page), table).with_output_types(SentenceRow)
 
 
 class _Source:
@@ -301,34 +300,31 @@ def _save_table(
 
 
 class _ReadRows(beam.DoFn):
-    """Reads rows of a wiki by the table of its templates, which a worker opens once."""
+    """Reads rows of a wiki by the table of its templates, which a worker opens once.
 
-    def __init__(self, wiki: Wiki, cache: str) -> None:
-        self._wiki, self._cache = wiki, cache
+    Args:
+        wiki: the wiki, without its templates.
+        cache: directory of caches.
+        rows_of: returns the rows of an element.
+    """
+
+    def __init__(self, wiki: Wiki, cache: str, rows_of: Callable[[Wiki, Any], Iterable[Mapping[str, Any]]]) -> None:
+        self._wiki, self._cache, self._rows_of = wiki, cache, rows_of
         self._opened: Optional[Wiki] = None  # noqa: UP045
 
-    def _open(self, key: str) -> Wiki:
+    def process(self, element: Any, key: str) -> Iterator[SentenceRow]:
         if self._opened is None:
             self._opened = self._wiki.with_templates(find_table(key, self._cache) if key else None)
-        return self._opened
+        for row in self._rows_of(self._opened, element):
+            yield SentenceRow(**{**row, "links": [LinkRow(**link) for link in row["links"]]})
 
 
-class _ReadRange(_ReadRows):
-    def __init__(self, wiki: Wiki, cache: str, config: str) -> None:
-        super().__init__(wiki, cache)
-        self._config = config
-
-    def process(self, part: Range, key: str) -> Iterator[SentenceRow]:
-        yield from map(_sentence_row, self._open(key).rows(self._config, part))
+def _rows_of_range(wiki: Wiki, part: Range, config: str) -> Iterator[Mapping[str, Any]]:
+    return wiki.rows(config, part)
 
 
-class _ReadPage(_ReadRows):
-    def process(self, page: Any, key: str) -> Iterator[SentenceRow]:
-        yield from map(_sentence_row, self._open(key).read(Page(*page)).sentences)
-
-
-def _sentence_row(row: Mapping[str, Any]) -> SentenceRow:
-    return SentenceRow(**{**row, "links": [LinkRow(**link) for link in row["links"]]})
+def _rows_of_page(wiki: Wiki, page: Any) -> Iterable[Mapping[str, Any]]:
+    return wiki.read(Page(*page)).sentences
 
 
 class ReadItems(beam.PTransform):

@@ -251,6 +251,13 @@ def read_batches(path: str, columns: Sequence[str], only: tuple[str, str] | None
         release_memory()
 
 
+def read_rows(path: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a shard; one at a time is in memory as Python values. Raises as `read_batches`."""
+    for batch in read_batches(path, columns):
+        for number in range(batch.num_rows):
+            yield {name: batch[name][number].as_py() for name in columns}
+
+
 # A step asks for those of a wiki twice, and several steps do.
 @lru_cache(maxsize=1024)
 def groups_that_may_hold(path: str, name: str, value: str) -> dict[int, int]:

@@ -17,7 +17,7 @@ from wikianchor.pipelines.arrays.hashing import hash_string
 from wikianchor.pipelines.arrays.splits import Split
 from wikianchor.pipelines.arrays.tables import changes
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
-from wikianchor.pipelines.dataset.reader import NumberedShard, read_batches
+from wikianchor.pipelines.dataset.reader import NumberedShard, read_batches, read_rows
 from wikianchor.pipelines.dataset.sections import section_paths
 from wikianchor.pipelines.dataset.split_configs import split_config
 from wikianchor.pipelines.dataset.text_parts import TextPartWriter
@@ -107,16 +107,14 @@ def write_links(shard: NumberedShard, task: LinkingTask, indexes: Mapping[str, W
 def _in_groups(path: str, counts: dict[str, Counter[str]]) -> Iterator[list[dict[str, Any]]]:
     """Yield the links of documents to items, about ROW_GROUP at a time; count all links by wiki."""
     rows: list[dict[str, Any]] = []
-    for batch in read_batches(path, DOCUMENT_COLUMNS):
-        for number in range(batch.num_rows):
-            document = {name: batch[name][number].as_py() for name in DOCUMENT_COLUMNS}
-            links = list(rows_of_document(document))
-            of_wiki = counts.setdefault(f"links:{document['wiki']}", Counter())
-            of_wiki.update(kept=len(links), no_item=len(document["links"]) - len(links), seen=len(document["links"]))
-            rows += links
-            if len(rows) >= ROW_GROUP:
-                yield rows
-                rows = []
+    for document in read_rows(path, DOCUMENT_COLUMNS):
+        links = list(rows_of_document(document))
+        of_wiki = counts.setdefault(f"links:{document['wiki']}", Counter())
+        of_wiki.update(kept=len(links), no_item=len(document["links"]) - len(links), seen=len(document["links"]))
+        rows += links
+        if len(rows) >= ROW_GROUP:
+            yield rows
+            rows = []
     if rows:
         yield rows
 

@@ -301,7 +301,9 @@ class ReadNews:
         self, task: NewsRange, categories: Sequence[CategoryReading], packed: Sequence[TableReading]
     ) -> Generator[pa.Table, None, NewsReading]:
         if task.wiki not in self._pages:
-            self._pages[task.wiki] = make_article_reader(task.news, self._reader, categories, packed)
+            names = names_of(task.news, self._reader, categories_of(task.wiki, categories))
+            table = next(table for table in packed if table.language == task.wiki)
+            self._pages[task.wiki] = ArticleReader(task.news, self._reader, names, table)
         pages = self._pages[task.wiki]
         counts: Counter[str] = Counter()
         problems: list[str] = []
@@ -333,21 +335,6 @@ class ReadNews:
         return NewsReading(
             task.order, task.wiki, dict(counts), problems, path=task.part.path, tail=bytes(tail), newest=newest
         )
-
-
-def make_article_reader(
-    wiki: NewsWiki, reader: NewsReader, categories: Sequence[CategoryReading], packed: Sequence[TableReading]
-) -> ArticleReader:
-    """Return the reader of the articles of a wiki.
-
-    Args:
-        wiki: the wiki.
-        reader: the options.
-        categories: the category pages of all wikis.
-        packed: the packed tables of all wikis.
-    """
-    names = names_of(wiki, reader, categories_of(wiki.language, categories))
-    return ArticleReader(wiki, reader, names, next(table for table in packed if table.language == wiki.language))
 
 
 def _table(rows: Sequence[tuple[object, ...]]) -> pa.Table:

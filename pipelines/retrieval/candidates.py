@@ -15,7 +15,7 @@ from wikianchor.pipelines.arrays.hashing import hash_string, mix
 from wikianchor.pipelines.arrays.minhash import OF_ANY, band_keys
 from wikianchor.pipelines.arrays.spill import Spill, hash_range
 from wikianchor.pipelines.arrays.tables import distinct, find, open_tables, save_pieces
-from wikianchor.pipelines.dataset.reader import NumberedShard, dataset_at, read_batches, shards_of
+from wikianchor.pipelines.dataset.reader import NumberedShard, dataset_at, read_batches, read_rows, shards_of
 from wikianchor.pipelines.dataset.workspace import WorkPath
 from wikianchor.pipelines.retrieval.tables import (
     CANDIDATES_OF_QUERY,
@@ -25,7 +25,6 @@ from wikianchor.pipelines.retrieval.tables import (
     Found,
     Merged,
     RetrievalTask,
-    read_documents,
     read_table,
     sentences_of,
     text_keys,
@@ -49,7 +48,7 @@ def index_previous(directory: str, task: RetrievalTask) -> WorkPath:
     parts = min(MOST_PARTS, 1 + SENTENCES_OF_PAGE * dataset_at(directory).rows("documents") // ROWS_AT_ONCE)
     with Spill(_KEY, parts, task.work.scratch) as spill:
         for path in shards_of(directory, "documents"):
-            for document in read_documents(path, ["text", "sentences"]):
+            for document in read_rows(path, ["text", "sentences"]):
                 keys = text_keys(sentences_of(document))
                 if len(keys):
                     spill.add(keys.view(_KEY), hash_range(keys, parts))
@@ -63,8 +62,8 @@ def find_candidates(shard: NumberedShard, task: RetrievalTask, previous: str) ->
     earlier = open_tables(previous)["key"] if previous else np.zeros(0, np.uint64)
     counts: Counter[str] = Counter()
     rows: list[dict[str, Any]] = []
-    most = task.sample * CANDIDATES_OF_QUERY
-    for document in read_documents(shard.path, COLUMNS):
+    most = task.config.sample * CANDIDATES_OF_QUERY
+    for document in read_rows(shard.path, COLUMNS):
         of_page = list(links_of(document))
         counts[f"links:{document['wiki']}:seen"] += len(of_page)
         usable = [row for row in of_page if SENTENCE[0] <= len(row["sentence"].encode()) <= SENTENCE[1]]
@@ -74,10 +73,10 @@ def find_candidates(shard: NumberedShard, task: RetrievalTask, previous: str) ->
         usable = [row for row in usable if not is_weak(row)] if weak else usable
         known = find(earlier, text_keys([row["sentence"] for row in usable])) >= 0
         counts[f"links:{document['wiki']}:previous"] += int(known.sum())
-        page = mix(task.seed, hash_string(document["wiki"]), document["page_id"])[0]
+        page = mix(task.config.seed, hash_string(document["wiki"]), document["page_id"])[0]
         for row, is_known in zip(usable, known.tolist(), strict=True):
             if not is_known:
-                rows.append({**row, "rank": int(page), "order": int(mix(task.seed, int(page), row["link"])[0])})
+                rows.append({**row, "rank": int(page), "order": int(mix(task.config.seed, int(page), row["link"])[0])})
         if most and len(rows) > 2 * most:
             rows = _smallest(rows, most, counts)
     if most:
@@ -141,7 +140,7 @@ def merge_candidates(task: RetrievalTask, shards: Sequence[Found]) -> Merged:
     """Write the candidates of all shards, as many as are looked at, with masked names and with hints."""
     counts: Counter[str] = Counter()
     rows: list[dict[str, Any]] = []
-    most = task.sample * CANDIDATES_OF_QUERY
+    most = task.config.sample * CANDIDATES_OF_QUERY
     for shard in sorted(shards):
         rows += read_table(shard.path)
         if most:

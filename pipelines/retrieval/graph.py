@@ -99,16 +99,7 @@ def build(
     from wikianchor.pipelines.retrieval.queries import choose_queries, find_near
     from wikianchor.pipelines.retrieval.tables import RetrievalTask
 
-    task = RetrievalTask(
-        work=work,
-        documents=documents,
-        mentions=mentions,
-        entities=entities,
-        seed=config.seed,
-        sample=config.sample,
-        negatives=config.negatives,
-        max_passages=config.max_passages,
-    )
+    task = RetrievalTask(work=work, config=config, documents=documents, mentions=mentions, entities=entities)
     index = pipeline | "Index previous" >> CallOnce(index_previous, previous, task, work=work, name="index")
     before = [previous] if previous else []
     shards = {

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from wikianchor.pipelines.arrays.hashing import hash_string, mix
 from wikianchor.pipelines.dataset.part_writer import PartWriter
-from wikianchor.pipelines.dataset.reader import NumberedShard
+from wikianchor.pipelines.dataset.reader import NumberedShard, read_rows
 from wikianchor.pipelines.dataset.sections import section_paths
 from wikianchor.pipelines.retrieval.candidates import any_keys
 from wikianchor.pipelines.retrieval.tables import (
@@ -23,7 +23,6 @@ from wikianchor.pipelines.retrieval.tables import (
     RetrievalTask,
     Targets,
     passages_of,
-    read_documents,
     read_table,
     sentences_of,
 )
@@ -43,7 +42,7 @@ def find_targets(shard: NumberedShard, task: RetrievalTask, merged: Merged) -> T
         by_target.setdefault(row["target_qid"], []).append(number)
     keys = any_keys(rows)
     numbers, evidence, repeated, total = list[int](), list[list[int]](), list[int](), 0
-    for document in read_documents(shard.path, COLUMNS):
+    for document in read_rows(shard.path, COLUMNS):
         passages = passages_of(document)
         total += len(passages)
         if not passages or document["qid"] not in by_target:
@@ -64,7 +63,7 @@ def write_passages(shard: NumberedShard, task: RetrievalTask, chosen: Chosen) ->
     corpus = _Corpus(task, chosen)
     rows: list[dict[str, Any]] = []
     with PartWriter(task.work.parts, "corpus", shard.order, CORPUS) as writer:
-        for document in read_documents(shard.path, COLUMNS):
+        for document in read_rows(shard.path, COLUMNS):
             rows += corpus.rows(document)
             if len(rows) >= ROW_GROUP:
                 writer.write(pa.Table.from_pylist(rows, CORPUS))
@@ -131,7 +130,7 @@ class _Corpus:
             return "query_page"
         if qid in self._by_target or qid in self._distractors:
             return ""
-        key = mix(self._task.seed, hash_string(page[0]), page[1])[0]
+        key = mix(self._task.config.seed, hash_string(page[0]), page[1])[0]
         return "" if int(key) / 2**64 < self._share else "over_max_passages"
 
     def _repeated(self, document: Mapping[str, Any]) -> list[int]:

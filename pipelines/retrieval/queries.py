@@ -13,7 +13,7 @@ import pyarrow as pa
 from wikianchor.pipelines.arrays.hashing import mix
 from wikianchor.pipelines.arrays.minhash import fold
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
-from wikianchor.pipelines.dataset.reader import NumberedShard, dataset_at
+from wikianchor.pipelines.dataset.reader import NumberedShard, dataset_at, read_rows
 from wikianchor.pipelines.retrieval.candidates import any_keys
 from wikianchor.pipelines.retrieval.tables import (
     OF_PAGE,
@@ -24,7 +24,6 @@ from wikianchor.pipelines.retrieval.tables import (
     Passages,
     RetrievalTask,
     Targets,
-    read_documents,
     read_table,
     sentences_of,
     write_table,
@@ -49,7 +48,7 @@ def find_near(shard: NumberedShard, task: RetrievalTask, merged: Merged) -> Near
     known: set[int] = set()
     earlier: list[dict[str, Any]] = []
     # A comparison costs as much for one sentence as for thousands.
-    for document in chain(read_documents(shard.path, ["wiki", "page_id", "text", "sentences"]), (None,)):
+    for document in chain(read_rows(shard.path, ["wiki", "page_id", "text", "sentences"]), (None,)):
         if document:
             earlier += [{"sentence": text} for text in sentences_of(document)]
             numbers = by_page.get((document["wiki"], document["page_id"]), ())
@@ -111,7 +110,7 @@ def choose_queries(task: RetrievalTask, merged: Merged, near: Iterable[Near], ta
             reason = "other_side"
         elif sentence in sentences or of_page[page] >= OF_PAGE or of_target[row["target_qid"]] >= OF_TARGET:
             reason = "enough_queries"
-        elif task.sample and len(kept) >= task.sample:
+        elif task.config.sample and len(kept) >= task.config.sample:
             reason = "not_sampled"
         else:
             reason = "kept"
@@ -125,7 +124,7 @@ def choose_queries(task: RetrievalTask, merged: Merged, near: Iterable[Near], ta
     others = distractors_of(task, {row["target_qid"] for row in kept}, sources)
     kept = [{**row, "distractors": others[row["target_qid"]]} for row in kept]
     passages = sum(shard.passages for shard in targets)
-    share = min(1.0, task.max_passages / max(1, passages))
+    share = min(1.0, task.config.max_passages / max(1, passages))
     return Chosen(write_table(task.work, "queries", 0, kept), share, +counts)
 
 
@@ -136,7 +135,7 @@ def distractors_of(task: RetrievalTask, targets: set[int], sources: set[int]) ->
     pools: dict[int, list[tuple[int, int]]] = {kind: [] for of_item in types.values() for kind in of_item}
     sizes: Counter[int] = Counter()
     for batch in dataset.batches("entities", ["qid", "types"]):
-        hashes = mix(task.seed, batch["qid"].to_numpy()).tolist()
+        hashes = mix(task.config.seed, batch["qid"].to_numpy()).tolist()
         for key, qid, kinds in zip(hashes, batch["qid"].to_pylist(), batch["types"].to_pylist(), strict=True):
             for kind in pools.keys() & kinds if qid not in sources else ():
                 sizes[kind] += 1
@@ -148,9 +147,9 @@ def distractors_of(task: RetrievalTask, targets: set[int], sources: set[int]) ->
         ranked: dict[int, None] = {}
         for kind in sorted(types.get(target, ()), key=lambda kind: (sizes[kind], kind)):
             qids = [qid for _, qid in sorted(pools[kind])[:POOL] if qid != target]
-            keys = mix(task.seed, np.full(len(qids), target), np.array(qids, np.int64)).tolist() if qids else []
+            keys = mix(task.config.seed, np.full(len(qids), target), np.array(qids, np.int64)).tolist() if qids else []
             ranked.update(dict.fromkeys(qid for _, qid in sorted(zip(keys, qids, strict=True))))
-        chosen[target] = list(ranked)[: task.negatives * SPARE]
+        chosen[target] = list(ranked)[: task.config.negatives * SPARE]
     return chosen
 
 
@@ -165,7 +164,7 @@ def write_queries(task: RetrievalTask, chosen: Chosen, shards: Sequence[Passages
     queries, qrels = list[dict[str, Any]](), list[dict[str, Any]]()
     for row in rows:
         name = f"{row['wiki']}:{row['page_id']}:{row['link']}"
-        others = [qid for qid in row["distractors"] if qid in present or qid in graded][: task.negatives]
+        others = [qid for qid in row["distractors"] if qid in present or qid in graded][: task.config.negatives]
         queries.append({**{key: row.get(key) for key in QUERIES.names}, "id": name, "distractors": others})
         for passage, grade in graded[row["target_qid"]]:
             qrels.append({"query-id": name, "corpus-id": passage, "score": grade})

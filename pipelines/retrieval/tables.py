@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from wikianchor.pipelines.arrays.minhash import fold
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
+from wikianchor.pipelines.retrieval.options import RetrievalOptions
 from wikianchor.schemas.fields import integers, strings
 
 # Candidates that are looked at for a query that is wanted: many have no evidence, or a target that has enough queries.
@@ -130,21 +131,15 @@ class RetrievalTask:
 
     Attributes:
         work: the directories of the run.
+        config: `seed`, `sample`, `negatives` and `max_passages` are used.
         documents, mentions, entities: directories of the datasets.
-        seed: key of what is sampled.
-        sample: number of queries, at most; 0 for all.
-        negatives: items of a type of the target, for each query.
-        max_passages: passages of the corpus, about.
     """
 
     work: Workspace
+    config: RetrievalOptions
     documents: str
     mentions: str
     entities: str
-    seed: int
-    sample: int
-    negatives: int
-    max_passages: int
 
 
 def write_table(work: Workspace, name: str, order: int, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -158,13 +153,6 @@ def write_table(work: Workspace, name: str, order: int, rows: Sequence[Mapping[s
 def read_table(path: str) -> list[dict[str, Any]]:
     """Return candidates; none for ""."""
     return [row for batch in read_batches(path, CANDIDATES.names) for row in batch.to_pylist()] if path else []
-
-
-def read_documents(path: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the documents of a shard."""
-    for batch in read_batches(path, columns):
-        for number in range(batch.num_rows):
-            yield {name: batch[name][number].as_py() for name in columns}
 
 
 def sentences_of(document: Mapping[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.hub import CARD, MODEL_CONFIG
 from wikianchor.io.manifests import MANIFEST, read_dataset
 from wikianchor.io.units import size
-from wikianchor.pipelines.commands.publish.model import is_model, is_model_file, make_model_release
+from wikianchor.pipelines.commands.publish.model import is_model_file, make_model_release
 from wikianchor.pipelines.commands.publish.options import PublishOptions
 from wikianchor.pipelines.commands.publish.store import open_store
 from wikianchor.pipelines.dataset.manifest import CROISSANT, file_problems, manifest_problems, read_manifest
@@ -33,7 +33,7 @@ def run(config: PublishOptions, beam_args: Sequence[str]) -> None:
         UsageError: the target contains something else.
     """
     start = time.monotonic()
-    of_model = is_model(config.directory)
+    of_model = os.path.isfile(f"{config.directory}/{MODEL_CONFIG}")
     kind, is_ours, mark = ("model", is_model_file, MODEL_CONFIG) if of_model else ("dataset", is_release_file, MANIFEST)
     store = open_store(config.target, private=config.private, kind=kind)
     names = make_model_release(config) if of_model else dataset_release(config)

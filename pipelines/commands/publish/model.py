@@ -29,11 +29,6 @@ _LOADED_BY = re.compile(r'((?:SentenceTransformer|from_pretrained)\()"[^"]*"')
 _CORRELATIONS = ("spearman", "pearson")
 
 
-def is_model(directory: str) -> bool:
-    """Return whether a local directory holds a model of transformers."""
-    return os.path.isfile(f"{directory}/{MODEL_CONFIG}")
-
-
 def is_model_file(name: str) -> bool:
     """Return whether a path in a repository is one that a model may remove, since it would be loaded with it."""
     return name in (MODEL_CONFIG, CARD) or _STALE.fullmatch(name) is not None
