@@ -90,7 +90,6 @@ def run_command(name: str, *, workers: int | None = None, beam: Sequence[str] = 
 
 def _function(name: str) -> Any:
     """Return a command as a function, with its docstring."""
-    from wikianchor.pipelines.cli.commands import COMMANDS
 
     def command(**options: Any) -> Any:
         return run_command(name, **options)

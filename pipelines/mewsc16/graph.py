@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.options import recorded
@@ -27,6 +27,7 @@ from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import dump_seconds
 from wikianchor.pipelines.engine.stage import Stage, commit_dataset, counts_by_kind, run_stage
+from wikianchor.pipelines.mewsc16 import steps
 from wikianchor.pipelines.mewsc16.editions import CLOSED, with_aliases
 from wikianchor.pipelines.mewsc16.options import MIN_PAGES, Mewsc16Options
 from wikianchor.pipelines.mewsc16.topic_map import OF_RELEASED, load_topics
@@ -36,9 +37,6 @@ from wikianchor.pipelines.wikimedia.inventory import read_site
 from wikianchor.pipelines.wikimedia.languages import PROJECTS, split_wiki
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.schemas import mewsc16 as schema
-
-if TYPE_CHECKING:
-    from wikianchor.pipelines.mewsc16.steps import NewsWiki
 
 TABLES = ("categorylinks", "linktarget")
 # Tables that a wiki has beside these, and that a glob for links may name.
@@ -50,8 +48,6 @@ KEPT = "kept"
 
 def run(config: Mewsc16Options, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest."""
-    from wikianchor.pipelines.mewsc16.steps import NewsReader
-
     topics = load_topics(config.topics, OF_RELEASED if "old_map" in config.faults else None)
     wikis = read_wikis(config, topics)
     paper = config.mode == "paper"
@@ -65,7 +61,7 @@ def run(config: Mewsc16Options, beam_args: Sequence[str]) -> dict[str, Any]:
         raise InputError(
             f"--sql: no categorylinks.sql.gz of {bare[0].site.wiki}: give it, or choose --membership=direct"
         )
-    reader = NewsReader(
+    reader = steps.NewsReader(
         topics=topics,
         membership=membership,
         faults=frozenset(config.faults) if paper else None,
@@ -107,14 +103,12 @@ def _input(path: str) -> dict[str, Any]:
     return entry
 
 
-def read_wikis(config: Mewsc16Options, topics: Mapping[str, Mapping[str, str]]) -> list[NewsWiki]:
+def read_wikis(config: Mewsc16Options, topics: Mapping[str, Mapping[str, str]]) -> list[steps.NewsWiki]:
     """Return the wikis that the dumps are of, by language, with their tables.
 
     Raises:
         InputError: a file is no export of a Wikinews in a language of the topic map, or a table is of none of them.
     """
-    from wikianchor.pipelines.mewsc16.steps import NewsWiki
-
     sites: dict[str, Site] = {}
     dumps: dict[str, list[str]] = {}
     for path in config.dumps:
@@ -137,7 +131,7 @@ def read_wikis(config: Mewsc16Options, topics: Mapping[str, Mapping[str, str]]) 
     for wiki, paths in tables.items():
         if "linktarget" in paths and "categorylinks" not in paths:
             raise InputError(f"--sql: {paths['linktarget']} needs categorylinks.sql.gz of {wiki} beside it")
-    return [NewsWiki(with_aliases(sites[wiki]), tuple(dumps[wiki]), tables[wiki]) for wiki in sorted(sites)]
+    return [steps.NewsWiki(with_aliases(sites[wiki]), tuple(dumps[wiki]), tables[wiki]) for wiki in sorted(sites)]
 
 
 def table_of(path: str) -> tuple[str, str]:
@@ -166,8 +160,8 @@ def build(
     head: Mapping[str, Any],
     work: Workspace,
     config: Mewsc16Options,
-    wikis: Sequence[NewsWiki],
-    reader: Any,
+    wikis: Sequence[steps.NewsWiki],
+    reader: steps.NewsReader,
 ) -> None:
     """Add the graph to a pipeline."""
     import apache_beam as beam
@@ -175,7 +169,6 @@ def build(
     from wikianchor.pipelines.engine.shuffle import Shuffle
     from wikianchor.pipelines.engine.sorted_runs import KeyRange
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
-    from wikianchor.pipelines.mewsc16 import steps
 
     languages = [KeyRange(number, wiki.language, None, None) for number, wiki in enumerate(wikis)]
     output_shards = beam.pvalue.AsList(pipeline | "List languages" >> beam.Create(languages))
@@ -222,13 +215,12 @@ def commit_decisions(
     Raises:
         InputError: an input was broken, a language has no row, or the ledger does not balance.
     """
-    from wikianchor.pipelines.mewsc16.steps import Decision
-
     ordered = sorted(readings, key=lambda reading: reading.order)
     by_language = {decision.language: decision for decision in decisions}
     # Nothing is decided for a language without any candidate.
     decided = [
-        by_language.get(language, Decision(language, [], {}, [])) for language in sorted(head["options"]["languages"])
+        by_language.get(language, steps.Decision(language, [], {}, []))
+        for language in sorted(head["options"]["languages"])
     ]
     problems = [problem for reading in ordered for problem in reading.problems]
     problems += [problem for table in tables for problem in table.problems]

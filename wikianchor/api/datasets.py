@@ -127,8 +127,7 @@ class OpenDataset:
 
     def schema(self, config: str = "", columns: Sequence[str] | None = None) -> pa.Schema:
         """Return the schema of a table, with the meaning of each field in its metadata; `columns` as in `batches`."""
-        batches = self.batches(config, columns)
-        return next((batch.schema for batch in batches), pa.schema([]))
+        return next((batch.schema for batch in self.batches(config, columns)), pa.schema([]))
 
     def batches(
         self, config: str = "", columns: Sequence[str] | None = None, shards: Sequence[str] | None = None

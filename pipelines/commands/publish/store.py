@@ -101,6 +101,7 @@ class Hub:
         if not sys.stderr.isatty():
             disable_progress_bars()
         self._repo, self._private, self._kind = match[1], private, kind
+        self._errors: Any = huggingface_hub.errors
         self._api: Any = huggingface_hub.HfApi(library_name="wikianchor")
         with self._clear_errors():
             self._reach()
@@ -111,33 +112,29 @@ class Hub:
         The library repeats each request for 23 seconds. This is right in the middle of an upload, but too long for a
         machine without a network, and this one is sent before the dataset is hashed.
         """
-        from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
-
         for wait in (*REACH_WAITS, None):
             try:
                 self._api.repo_info(self._repo, repo_type=self._kind, timeout=REACH_TIMEOUT)
                 return
-            except HfHubHTTPError:
+            except self._errors.HfHubHTTPError:
                 return
-            except _network_errors() as error:
-                if wait is None or isinstance(error, OfflineModeIsEnabled):
+            except self._network_errors() as error:
+                if wait is None or isinstance(error, self._errors.OfflineModeIsEnabled):
                     raise
                 time.sleep(wait)
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
         """Turn an error of the Hub or of the network into one line."""
-        from huggingface_hub.errors import HfHubHTTPError
-
         try:
             yield
-        except HfHubHTTPError as error:
+        except self._errors.HfHubHTTPError as error:
             status = error.response.status_code if error.response is not None else 0
             advice = "run the same command again"
             if status in (401, 403):
                 advice = "log in with `hf auth login`, or set HF_TOKEN"
             raise InputError(f"hf://{self._repo}: the Hub answers {status}: {advice}") from error
-        except _network_errors() as error:
+        except self._network_errors() as error:
             # Its own advice for offline mode is three sentences long.
             reason = str(error) if 0 < len(str(error)) <= LONGEST_REASON else type(error).__name__
             raise InputError(
@@ -146,12 +143,10 @@ class Hub:
 
     def names(self) -> list[str]:
         """See `Bucket.names`."""
-        from huggingface_hub.errors import RepositoryNotFoundError
-
         with self._clear_errors():
             try:
                 return list(self._api.list_repo_files(self._repo, repo_type=self._kind))
-            except RepositoryNotFoundError:
+            except self._errors.RepositoryNotFoundError:
                 return []
 
     def update(self, folder: str, names: Sequence[str], old: Sequence[str], sent: Callable[[int], None]) -> None:
@@ -168,9 +163,7 @@ class Hub:
                 commit_message="Publish with wikianchor",
             )
 
-
-def _network_errors() -> tuple[type[BaseException], ...]:
-    """Return the errors of the HTTP library below huggingface_hub, which has changed more than once, and OSError."""
-    from huggingface_hub.errors import HfHubHTTPError
-
-    return (*(kind for kind in HfHubHTTPError.__mro__[1:] if kind not in Exception.__mro__), OSError)
+    def _network_errors(self) -> tuple[type[BaseException], ...]:
+        """Return OSError and the errors of the HTTP library below huggingface_hub, which has changed more than once."""
+        kinds = self._errors.HfHubHTTPError.__mro__[1:]
+        return (*(kind for kind in kinds if kind not in Exception.__mro__), OSError)

@@ -21,6 +21,7 @@ from wikianchor.pipelines.dataset.reasons import listed
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import WORKER_BYTES, Load
 from wikianchor.pipelines.engine.stage import Stage, commit_dataset, counts_by_kind, run_stage
+from wikianchor.pipelines.japanese.corpus import steps
 from wikianchor.pipelines.japanese.corpus.options import CorpusOptions
 from wikianchor.pipelines.japanese.corpus.records import kind_of, split_records
 from wikianchor.schemas import corpus as schema
@@ -79,11 +80,9 @@ def sample_key_limit(config: CorpusOptions, datasets: Sequence[Dataset]) -> int:
 
     A sentence has the same key here and in the sample, so the smallest are among them.
     """
-    from wikianchor.pipelines.japanese.corpus.steps import ANY_KEY
-
     rows = sum(dataset.rows("sentences") for dataset in datasets)
     wanted = SAMPLED_FROM * config.sample
-    return ANY_KEY if not config.sample or wanted >= rows else ANY_KEY * wanted // rows
+    return steps.ANY_KEY if not config.sample or wanted >= rows else steps.ANY_KEY * wanted // rows
 
 
 def parser_versions(parser: str) -> dict[str, str]:
@@ -104,13 +103,11 @@ def list_ranges(files: Sequence[str], column: str, datasets: Sequence[tuple[str,
     Raises:
         InputError: a file cannot be read, or is a CSV without the column.
     """
-    from wikianchor.pipelines.japanese.corpus.steps import InputRange, ShardRows
-
     total = sum(file_size(path) for path in files)
     size = min(max(SMALLEST_RANGE, total // RANGES), LARGEST_RANGE)
     parts: list[Any] = [part for path in files for part in split_records(path, column, size)]
-    parts += [ShardRows(path, wiki) for wiki, directory in datasets for path in shards_of(directory, "sentences")]
-    return [InputRange(order, part) for order, part in enumerate(parts)]
+    parts += [steps.ShardRows(path, wiki) for wiki, directory in datasets for path in shards_of(directory, "sentences")]
+    return [steps.InputRange(order, part) for order, part in enumerate(parts)]
 
 
 def build(
@@ -125,7 +122,6 @@ def build(
     import apache_beam as beam
 
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
-    from wikianchor.pipelines.japanese.corpus import steps
 
     sources = [(str(dataset.manifest["options"]["wiki"]), dataset.directory) for dataset in datasets]
     parsed = (
@@ -147,8 +143,6 @@ def commit_corpus(
     Raises:
         InputError: an input was broken, nothing is left, or the ledger does not balance.
     """
-    from wikianchor.pipelines.japanese.corpus.steps import write_words
-
     parts, shards = sorted(parsed, key=lambda part: part.order), list(written)
     words: Counter[tuple[str, str]] = Counter()
     for shard in shards:
@@ -170,6 +164,6 @@ def commit_corpus(
     tokens = sum(shard.tokens for shard in shards)
     statistics = {"sentences": rows, "tokens": tokens, "unique_tokens": len({word for word, _ in words})}
     parts = [part for shard in shards for part in shard.parts]
-    if not problems and (part := write_words(work, words)) is not None:
+    if not problems and (part := steps.write_words(work, words)) is not None:
         parts.append(part)
     commit_dataset(output, work, head, parts=parts, ledger={**ledger, "statistics": statistics}, problems=problems)

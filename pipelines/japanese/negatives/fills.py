@@ -140,8 +140,7 @@ def _alone(text: str) -> list[str]:
 
 def _script(character: str) -> str:
     """Return the first word of the Unicode name of a character; LATIN for variants of letters and digits."""
-    name = unicodedata.name(character, "")
-    first, _, rest = name.partition(" ")
+    first, _, rest = unicodedata.name(character, "").partition(" ")
     return (
         "LATIN" if first in ("FULLWIDTH", "CIRCLED", "ROMAN", "SUPERSCRIPT", "SUBSCRIPT", "MICRO") and rest else first
     )
