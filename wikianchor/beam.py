@@ -43,19 +43,6 @@ from wikianchor.pipelines.wikimedia.wikidata import iter_lines, wanted_items
 from wikianchor.pipelines.wikimedia.wikitext.served import DumpFacts, facts_of
 
 
-class PageRow(NamedTuple):
-    """A page of a dump: see `wikianchor.read_pages`. `redirect` is the title that it leads to, None for an article."""
-
-    title: str
-    namespace: int | None
-    page_id: int
-    rev_id: int
-    timestamp: str
-    redirect: str | None
-    model: str
-    text: str
-
-
 class LinkRow(NamedTuple):
     """A link of a sentence: offsets in code points, end exclusive."""
 
@@ -97,6 +84,8 @@ class ItemRow(NamedTuple):
     labels: Sequence[KeyedText]
 
 
+# A page of a dump: see `wikianchor.read_pages`.
+PageRow = Page
 for _row in (PageRow, LinkRow, SentenceRow, KeyedText, ItemRow):
     coders.registry.register_coder(_row, coders.RowCoder)
 
@@ -137,7 +126,7 @@ def _read_range(part: Range, namespaces: frozenset[int], strict: bool) -> Iterat
         for raw, offset in cut_pages(read_range(part), part.path):
             where = f"{part.path} near byte {offset}"
             if not namespaces or page_namespace(raw, where) in namespaces:
-                yield PageRow(*parse_page(raw, where))
+                yield parse_page(raw, where)
     except Truncated:
         if strict:
             raise

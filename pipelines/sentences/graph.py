@@ -24,7 +24,7 @@ from wikianchor.io.storage import file_size, free_bytes, is_local
 from wikianchor.pipelines.dataset.changes import CRASHED, CRASHED_TEMPLATE, difference
 from wikianchor.pipelines.dataset.inputs import file_records
 from wikianchor.pipelines.dataset.manifest import read_manifest
-from wikianchor.pipelines.dataset.reader import open_one
+from wikianchor.pipelines.dataset.reader import open_one, read_batches
 from wikianchor.pipelines.dataset.reasons import listed, most
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
@@ -356,8 +356,6 @@ IN_FRAGMENTS = frozenset({"gap", "preformatted", "back_matter", "disambiguation_
 def repeated_pages(readings: Sequence[Any]) -> list[str]:
     """Return a problem where a page was read twice, as when a dump and its parts are given together."""
     import numpy as np
-
-    from wikianchor.pipelines.dataset.reader import read_batches
 
     # Ranges follow each other by page id nearly always, and then their bounds tell; within a range the reader has seen.
     spread = sorted((reading.first_page, reading.last_page) for reading in readings if reading.last_page)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.flags import did_you_mean
+from wikianchor.io.flags import nearest_or_all
 from wikianchor.io.storage import filesystem, local_path
 from wikianchor.pipelines.dataset.entity_labels import LABELLED, entity_labels, labelled
 from wikianchor.pipelines.dataset.manifest import read_manifest
@@ -214,8 +214,8 @@ class OpenDataset:
 
     def _check_columns(self, names: Sequence[str], known: Sequence[str]) -> None:
         if unknown := [name for name in names if name not in known]:
-            suggestion = did_you_mean(unknown[0], known) or f": choose of {', '.join(known)}"
-            raise UsageError(f"{self._dataset.directory}: no column {unknown[0]!r}{suggestion}")
+            nearest = nearest_or_all(unknown[0], known)
+            raise UsageError(f"{self._dataset.directory}: no column {unknown[0]!r}{nearest}")
 
     def _lacks(self, column: str) -> bool:
         """Return whether a column is not in the rows, as that of labels is in those of a release."""

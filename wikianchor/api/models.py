@@ -8,7 +8,7 @@ from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.flags import did_you_mean
+from wikianchor.io.flags import nearest_or_all
 from wikianchor.io.options import checked, declared
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ def train_config(objective: str, config: str = "", **options: Any) -> Config:
     from wikianchor.trainer.options import read_file
 
     if objective not in CONFIGS:
-        choices = f": choose of {', '.join(CONFIGS)}"
-        raise UsageError(f"{objective!r} is no objective{did_you_mean(str(objective), CONFIGS) or choices}")
+        raise UsageError(f"{objective!r} is no objective{nearest_or_all(str(objective), [*CONFIGS])}")
     given = checked(CONFIGS[objective], "train", options)
     rows = given.get("data")
     if rows is not None and not isinstance(rows, str):

@@ -30,6 +30,15 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f": did you mean {folded[nearest[0]]}?" if nearest else ""
 
 
+def nearest_or_all(name: str, known: Sequence[str]) -> str:
+    """Return the nearest name to append to an error, all where none is near.
+
+    >>> nearest_or_all("pair", ["pairs", "titles"]), nearest_or_all("x", ["pairs", "titles"])
+    (': did you mean pairs?', ': choose of pairs, titles')
+    """
+    return did_you_mean(name, known) or f": choose of {', '.join(known)}"
+
+
 def unknown_flag(argument: str, known: Iterable[str]) -> str:
     """Return what is said of an argument that no command knows.
 

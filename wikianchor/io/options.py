@@ -37,7 +37,7 @@ from dataclasses import MISSING, dataclass, field
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.flags import FlagParser, HelpFormatter, did_you_mean
+from wikianchor.io.flags import FlagParser, HelpFormatter, did_you_mean, nearest_or_all
 
 T = TypeVar("T")
 Check = Callable[[Any], str]
@@ -409,10 +409,7 @@ def checked(cls: type, function: str, given: Mapping[str, Any]) -> dict[str, Any
             # The rows of a training may be given themselves.
             raise TypeError(f"{function}({name}={value!r}): must be a text or a path")
         elif declaration.choices and value not in declaration.choices:
-            suggestion = (
-                did_you_mean(str(value), declaration.choices) or f": choose of {', '.join(declaration.choices)}"
-            )
-            raise UsageError(f"{function}({name}={value!r}){suggestion}")
+            raise UsageError(f"{function}({name}={value!r}){nearest_or_all(str(value), declaration.choices)}")
     return values
 
 

@@ -17,7 +17,7 @@ from mteb.models.sentence_transformer_wrapper import SentenceTransformerEncoderW
 from sentence_transformers import SentenceTransformer
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.flags import did_you_mean
+from wikianchor.io.flags import nearest_or_all
 from wikianchor.io.hub import model_revision
 from wikianchor.io.markdown import markdown_table
 from wikianchor.io.parsing import unreadable
@@ -76,8 +76,7 @@ def choose_tasks(names: Sequence[str]) -> list[type[MewsC16Clustering]]:
     """
     names = list(TASKS) if "all" in names else names
     if unknown := [name for name in names if name not in TASKS]:
-        advice = did_you_mean(unknown[0], TASKS) or f": choose of {', '.join(TASKS)}"
-        raise UsageError(f"--tasks: no task {unknown[0]!r}{advice}")
+        raise UsageError(f"--tasks: no task {unknown[0]!r}{nearest_or_all(unknown[0], [*TASKS])}")
     return [TASKS[name] for name in names]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.flags import did_you_mean
+from wikianchor.io.flags import nearest_or_all
 from wikianchor.io.option_groups import DryRun, Output, Target
 from wikianchor.io.options import option
 from wikianchor.pipelines.wikimedia.options import DumpPaths
@@ -47,8 +47,7 @@ class ReleaseOptions(DryRun, Target, DumpPaths, Output):
             UsageError: there is no such step, or an option is missing.
         """
         if unknown := [step for step in self.steps if step not in (*STEPS, MEWSC16)]:
-            known = did_you_mean(unknown[0], STEPS) or f": choose of {', '.join((*STEPS, MEWSC16))}"
-            raise UsageError(f"--steps={unknown[0]}: no such step{known}")
+            raise UsageError(f"--steps={unknown[0]}: no such step{nearest_or_all(unknown[0], (*STEPS, MEWSC16))}")
         if "publish" in self.steps and not self.target:
             raise UsageError("--to is missing: name a place, or leave publish out of --steps")
         if "://" in self.output:
