@@ -22,14 +22,13 @@ each format:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from wikianchor.pipelines.wikimedia.addresses import host_of
 from wikianchor.pipelines.wikimedia.languages import language_of_wiki
 
 Row = Mapping[str, Any]
-Writer = Callable[[Row], Iterator[dict[str, Any]]]
 
 
 def _id(row: Row) -> str:

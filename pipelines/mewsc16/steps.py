@@ -42,7 +42,7 @@ from wikianchor.pipelines.mewsc16.membership import (
     label_of,
     topics_of_bits,
 )
-from wikianchor.pipelines.mewsc16.publication import PublicationReader
+from wikianchor.pipelines.mewsc16.publication import publication_status
 from wikianchor.pipelines.mewsc16.released import ReleasedReader
 from wikianchor.pipelines.mewsc16.template_pages import TemplateWriter, save_stores
 from wikianchor.pipelines.sentences.page_reader import parse_article
@@ -367,7 +367,6 @@ class ArticleReader:
         self._clean = faults is None
         self._all_namespaces = faults is not None and "all_namespaces" in faults
         self._categories = CategoryReader(site, find_body)
-        self._signs = PublicationReader(site.language)
         self._released = None if faults is None else ReleasedReader(site, faults, find_template)
         self._sentences = self._released or LeadReader(site, find_template, find_body)
         self._redirect = re.compile(rf"\s*[#＃](?i:{'|'.join(word.lstrip('#') for word in site.redirect_words)})\b")
@@ -415,7 +414,7 @@ class ArticleReader:
         if label is None:
             return None, "several_topics"
         signs = in_text | in_table
-        status = self._signs.status(page.text, bool(signs & PUBLISHED), bool(signs & UNPUBLISHED))
+        status = publication_status(page.text, self._site.language, bool(signs & PUBLISHED), bool(signs & UNPUBLISHED))
         if self._clean and status == "unpublished":
             return None, "unpublished"
         sentence, reason = self._sentences.first_sentence(page.text, page.title)

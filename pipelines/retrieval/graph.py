@@ -113,8 +113,8 @@ def build(
         merge_candidates, task, candidates, work=work, name="merge"
     )
     merged_side = beam.pvalue.AsSingleton(merged)
-    near = shards["previous"] | "Find near" >> RunStep(find_near, work, "near", task, merged_side)  # Near
-    targets = shards["corpus"] | "Find targets" >> RunStep(find_targets, work, "targets", task, merged_side)  # Targets
+    near = shards["previous"] | "Find near" >> RunStep(find_near, work, "near", merged_side)  # Near
+    targets = shards["corpus"] | "Find targets" >> RunStep(find_targets, work, "targets", merged_side)  # Targets
     chosen = pipeline | "Choose queries" >> CallOnce(  # Chosen
         choose_queries, task, merged_side, near, targets, work=work, name="choose"
     )

@@ -34,7 +34,7 @@ COLUMNS = (
 )
 
 
-def find_targets(shard: NumberedShard, task: RetrievalTask, merged: Merged) -> Targets:
+def find_targets(shard: NumberedShard, merged: Merged) -> Targets:
     """Find what the pages of targets say of the candidates."""
     rows = read_table(merged.path)
     by_target: dict[int, list[int]] = {}

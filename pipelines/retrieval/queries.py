@@ -37,7 +37,7 @@ SENTENCES_AT_ONCE = 20_000
 WINDOW = 16
 
 
-def find_near(shard: NumberedShard, task: RetrievalTask, merged: Merged) -> Near:
+def find_near(shard: NumberedShard, merged: Merged) -> Near:
     """Find the candidates whose sentence earlier documents nearly have: the same page in its text, or any page as a
     sentence."""
     rows = read_table(merged.path)

@@ -31,7 +31,6 @@ Flags = npt.NDArray[np.bool_]
 # Kinds of characters; 0 is none. BREAK is the separator between texts: no name contains it.
 SPACE, WORD, KATAKANA, SINGLE, SYLLABLE, VOWEL_BEFORE, MARK, SIGN, BREAK = range(1, 10)
 SEPARATOR = "\x00"
-SPACE_POINT = np.uint32(0x20)
 
 # Unicode blocks of scripts without spaces between words.
 _SINGLE = (

@@ -103,8 +103,9 @@ def nodes_of(keys: Sequence[str], start: int = 0) -> Nodes:
         start: number of the first name; the others are numbered consecutively.
     """
     parts = [Nodes(np.zeros(0, np.uint64), np.zeros(0, np.int32))]
-    for first in range(0, len(keys), HASHED_TOGETHER):
-        parts.append(_nodes(keys[first : first + HASHED_TOGETHER], start + first))
+    parts += (
+        _nodes(keys[first : first + HASHED_TOGETHER], start + first) for first in range(0, len(keys), HASHED_TOGETHER)
+    )
     return merge(parts)
 
 
