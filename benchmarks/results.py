@@ -72,8 +72,7 @@ def main(given: Sequence[str] | None = None, root: Path = ROOT) -> int:
 
 def read_tables(path: Path = TABLES) -> dict[str, Table]:
     """Return the tables by name."""
-    with path.open("rb") as file:
-        return {name: Table(**fields) for name, fields in tomllib.load(file).items()}
+    return {name: Table(**fields) for name, fields in tomllib.loads(path.read_text("utf-8")).items()}
 
 
 def measure(page: Path, name: str, table: Table, root: Path) -> int:

@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 
 from wikianchor.io.storage import is_local
 
@@ -44,9 +45,7 @@ class ProgressFile:
         self._next = time.monotonic() + INTERVAL
         with suppress(OSError):
             os.makedirs(os.path.dirname(self._path), exist_ok=True)
-            with open(self._path + ".new", "w", encoding="utf-8") as file:
-                # Not json.dump, which is not in C.
-                file.write(json.dumps({"done": done, "counts": counts}))
+            Path(self._path + ".new").write_text(json.dumps({"done": done, "counts": counts}), "utf-8")
             os.replace(self._path + ".new", self._path)
 
 
@@ -80,8 +79,7 @@ class ProgressReader:
         before, done, counts = self._files.get(entry.name, ((0, 0), 0, {}))
         if version == before:
             return
-        with open(entry.path, encoding="utf-8") as file:
-            progress = json.load(file)
+        progress = json.loads(Path(entry.path).read_text("utf-8"))
         self._done += progress["done"] - done
         self._counts.subtract(counts)
         self._counts.update(progress["counts"])

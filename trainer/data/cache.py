@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wikianchor.io.errors import InputError
+from wikianchor.io.parsing import unreadable
 
 
 def save_arrays(directory: str, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -25,16 +24,7 @@ def map_arrays(directory: str, names: Sequence[str]) -> dict[str, NDArray[Any]]:
     Raises:
         InputError: a file is missing or damaged.
     """
-    with broken_cache(directory):
+    with unreadable(f"{directory}: a broken cache", "remove it"):
         mapped = {name: np.load(os.path.join(directory, f"{name}.npy"), mmap_mode="r") for name in names}
     # A plain array over the same memory map: indexing it takes a tenth of the time of indexing a memmap.
     return {name: array.view(np.ndarray) for name, array in mapped.items()}
-
-
-@contextmanager
-def broken_cache(directory: str) -> Iterator[None]:
-    """Turn errors of reading a cache into an InputError that says to remove it."""
-    try:
-        yield
-    except (OSError, EOFError, ValueError, KeyError) as error:
-        raise InputError(f"{directory}: a broken cache ({error}): remove it") from error

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wikianchor.io.errors import InputError
-from wikianchor.io.parsing import malformed
+from wikianchor.io.parsing import malformed, unreadable
 from wikianchor.io.storage import filesystem, open_file, reading
 
 
@@ -47,11 +47,12 @@ def _open_lines(path: str) -> io.BufferedReader:
 
 
 def _csv_rows(path: str, delimiter: str) -> Iterator[Mapping[str, Any]]:
-    with _open_lines(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as lines:
-        try:
-            yield from csv.DictReader(lines, delimiter=delimiter)
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise InputError(f"{path}: cannot be read ({error})") from error
+    with (
+        _open_lines(path) as file,
+        io.TextIOWrapper(file, "utf-8-sig", newline="") as lines,
+        unreadable(f"{path}: cannot be read"),
+    ):
+        yield from csv.DictReader(lines, delimiter=delimiter)
 
 
 def _json_rows(path: str, columns: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from wikianchor.io.cache import open_cache
-from wikianchor.trainer.data.cache import broken_cache, map_arrays, save_arrays
+from wikianchor.io.parsing import unreadable
+from wikianchor.trainer.data.cache import map_arrays, save_arrays
 from wikianchor.trainer.data.shards import PairDataset, read_batches
 
 if TYPE_CHECKING:
@@ -114,10 +115,9 @@ def open_tokens(pairs: PairDataset, encoder: Encoder, max_length: int, cache: st
     """
     key = cache_key(pairs, encoder, max_length)
     directory = open_cache(cache, key, lambda unfinished: _write(pairs, encoder, max_length, unfinished))
-    with broken_cache(directory):
-        with open(os.path.join(directory, "meta.json"), encoding="utf-8") as stream:
-            meta = json.load(stream)
-        tokens = np.memmap(os.path.join(directory, "tokens.raw"), meta["width"], mode="r", shape=(meta["tokens"],))
+    with unreadable(f"{directory}: a broken cache", "remove it"):
+        meta = json.loads(Path(directory, "meta.json").read_text("utf-8"))
+        tokens = np.memmap(Path(directory, "tokens.raw"), meta["width"], mode="r", shape=(meta["tokens"],))
         names, padding = tuple(meta["names"]), int(meta["padding"])
     return Tokens(tokens=tokens.view(np.ndarray), **map_arrays(directory, ARRAYS), names=names, padding=padding)
 
@@ -139,7 +139,7 @@ def _write(pairs: PairDataset, encoder: Encoder, max_length: int, directory: str
     width = id_type(len(encoder.tokenizer))
     names: dict[str, int] = {}
     columns: dict[str, list[NDArray[Any]]] = {name: [] for name in ("lengths", *ARRAYS[1:])}
-    with open(os.path.join(directory, "tokens.raw"), "wb") as stream:
+    with Path(directory, "tokens.raw").open("wb") as stream:
         for batch in read_batches(pairs):
             rows = encoder.tokenize(batch.column("text").to_pylist(), max_length)
             np.fromiter(chain.from_iterable(rows), width).tofile(stream)
@@ -158,8 +158,7 @@ def _write(pairs: PairDataset, encoder: Encoder, max_length: int, directory: str
     save_arrays(directory, arrays)
     padding, total = encoder.tokenizer.pad_token_id or 0, int(arrays["starts"][-1])
     meta = {"names": list(names), "padding": padding, "width": np.dtype(width).name, "tokens": total}
-    with open(os.path.join(directory, "meta.json"), "w", encoding="utf-8") as out:
-        json.dump(meta, out)
+    Path(directory, "meta.json").write_text(json.dumps(meta), "utf-8")
 
 
 def _matrix(lists: pa.Array) -> NDArray[np.int32]:

@@ -30,7 +30,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.parsing import malformed
+from wikianchor.io.parsing import malformed, unreadable
 
 # Characters of the context on each side.
 CONTEXT = 600
@@ -154,10 +154,8 @@ def read_mewsli9(path: str) -> Iterator[Mention]:
 
 
 def _read(path: str) -> str:
-    try:
+    with unreadable(f"{path}: cannot be read", "fetch the texts of the set first"):
         return Path(path).read_bytes().decode()
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read ({error}): fetch the texts of the set first") from error
 
 
 def read_aida(path: str, language: str) -> Iterator[Mention]:

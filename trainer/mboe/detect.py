@@ -18,6 +18,7 @@ from wikianchor.io.cache import cache_directory
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import program, read_options
 from wikianchor.io.output import printable_json
+from wikianchor.io.parsing import malformed
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.mboe.config import Detection
 
@@ -69,13 +70,11 @@ def run(options: DetectOptions, lines: Iterable[bytes]) -> Iterator[str]:
 
     detect = make_detector(options)
     for number, line in enumerate(lines, 1):
-        try:
+        with malformed(f"line {number} of the input: not a JSON object with text"):
             document = json.loads(line)
             text, language = document["text"], str(document.get("language") or options.language)
             if not isinstance(text, str):
                 raise TypeError("text is no string")
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise InputError(f"line {number} of the input: not a JSON object with text ({error})") from error
         if not language:
             raise InputError(f"line {number} of the input: has no language: give --language")
         yield json.dumps({"candidates": candidate_rows(text, detect(text, language))})

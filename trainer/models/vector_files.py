@@ -108,10 +108,8 @@ def _numbers(text: str) -> NDArray[np.float32]:
 
 
 def _array(path: str) -> NDArray[Any]:
-    try:
+    with unreadable(f"{path}: not an array of numbers"):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, EOFError, ValueError) as error:
-        raise InputError(f"{path}: not an array of numbers ({error})") from error
     if array.ndim != 2:
         raise InputError(f"{path}: has shape {array.shape}, not (n, dim)")
     return array
