@@ -118,7 +118,7 @@ $(VENV)/.core: $(VENV)/.data $(shell find core/Cargo.* core/pyproject.toml core/
 
 # The site of docs/, into out/site; a link that leads nowhere is an error. Its page "Try it" needs npm.
 docs: $(VENV)/.docs
-	$(BIN)/python tools/reference.py
+	$(BIN)/python -m tools.reference
 	$(BIN)/python -m tools.gallery
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir=out/site
 	$(BIN)/python -m tools.site_engine out/site

@@ -297,7 +297,8 @@ def test_the_gallery_is_what_the_demo_gives(tmp_path: Path) -> None:
 
 
 def test_the_reference_is_what_the_code_says() -> None:
-    ended = subprocess.run([sys.executable, ROOT / "tools" / "reference.py", "--check"], capture_output=True, text=True)
+    command = [sys.executable, "-m", "tools.reference", "--check"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 

@@ -77,7 +77,7 @@ foreach ( $constants as $name => $key ) { define( $name, $key ); }
 function facts( $file ) {
     include $file;
     return array_filter( [
-        'fallback' => $fallback ?? null, 'rtl' => $rtl ?? null, 'linkTrail' => $linkTrail ?? null,
+        'fallback' => $fallback ?? null, 'linkTrail' => $linkTrail ?? null,
         'linkPrefixExtension' => $linkPrefixExtension ?? null, 'linkPrefixCharset' => $linkPrefixCharset ?? null,
         'namespaceNames' => $namespaceNames ?? null, 'namespaceAliases' => $namespaceAliases ?? null,
         'namespaceGenderAliases' => $namespaceGenderAliases ?? null, 'magicWords' => $magicWords ?? null,
@@ -216,7 +216,6 @@ def language_line(facts: Mapping[str, Any], english: Mapping[str, list[str]], va
     # None is left out; what says that a language differs from its fallback is kept, also where it is empty.
     line = {
         "fallbacks": [code.strip() for code in facts["fallback"].split(",")] if facts.get("fallback") else None,
-        "rtl": bool(facts["rtl"]) if "rtl" in facts else None,
         "link_trail": python_trail(facts["linkTrail"]) if "linkTrail" in facts else None,
         "has_link_prefix": bool(facts["linkPrefixExtension"]) if "linkPrefixExtension" in facts else None,
         "link_prefix": code_points(facts["linkPrefixCharset"]) if "linkPrefixCharset" in facts else None,

@@ -11,23 +11,21 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+import wikianchor
+from tools.signatures import signatures
+from wikianchor import schemas
+from wikianchor.io.config_file import config_help
+from wikianchor.io.options import Option, declared
+from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER
+from wikianchor.pipelines.engine.flags import EngineFlags
+from wikianchor.trainer.config import CONFIGS
+from wikianchor.trainer.mboe.config import MboeConfig
+from wikianchor.trainer.options import HELP
+from wikianchor.trainer.papers.options import ArmOptions
+
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
-
-import pyarrow as pa  # noqa: E402
-
-import wikianchor  # noqa: E402
-from tools.signatures import signatures  # noqa: E402
-from wikianchor import schemas  # noqa: E402
-from wikianchor.io.config_file import config_help  # noqa: E402
-from wikianchor.io.options import Option, declared  # noqa: E402
-from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER  # noqa: E402
-from wikianchor.pipelines.engine.flags import EngineFlags  # noqa: E402
-from wikianchor.trainer.config import CONFIGS  # noqa: E402
-from wikianchor.trainer.mboe.config import MboeConfig  # noqa: E402
-from wikianchor.trainer.options import HELP  # noqa: E402
-from wikianchor.trainer.papers.options import ArmOptions  # noqa: E402
-
 REFERENCE = "docs/reference"
 # A vertical bar in a cell of a table: with a backslash, pages of the site would show that too.
 BAR = "&#124;"

@@ -41,7 +41,7 @@ fi
 "$OUT/tools/bin/twine" check --strict "$OUT"/dist/*
 
 say "Site"
-"$BIN/python" tools/reference.py
+"$BIN/python" -m tools.reference
 "$BIN/python" -m tools.gallery
 NO_MKDOCS_2_WARNING=1 "$BIN/mkdocs" build --strict --quiet --site-dir="$OUT/site"
 if has npm; then "$BIN/python" -m tools.site_engine "$OUT/site"; fi

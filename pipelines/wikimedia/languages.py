@@ -35,7 +35,6 @@ class LanguageFacts:
     Attributes:
         code: language code.
         fallbacks: language codes, nearest first.
-        rtl: whether the script runs from right to left.
         link_trail: pattern of the letters after `]]` that belong to a link; '' for none.
         link_prefix: inside of a character class of the letters before `[[` that belong to a link; '' for none.
         namespaces: localised names by namespace number, without the main and the project namespace.
@@ -51,7 +50,6 @@ class LanguageFacts:
 
     code: str
     fallbacks: tuple[str, ...]
-    rtl: bool
     link_trail: str
     link_prefix: str
     namespaces: Mapping[int, str]
@@ -114,7 +112,6 @@ def language_facts(code: str) -> LanguageFacts:
     return LanguageFacts(
         code=code,
         fallbacks=fallbacks,
-        rtl=nearest("rtl"),
         link_trail=nearest("link_trail"),
         link_prefix=nearest("link_prefix") if nearest("has_link_prefix") else "",
         namespaces=dict(sorted(namespaces.items())),

@@ -151,8 +151,7 @@ def score(parts: Sequence[Labelled], vectors: SentenceVectors, options: Evaluate
     }
     settings, layers, dev = search(encoded["train"], encoded["dev"], options.seeds)
     rows = [_row("en", dev, parts[1])]
-    for part in parts[2:]:
-        rows.append(_row(part.name, [accuracy(layer, *encoded[part.name]) for layer in layers], part))
+    rows += [_row(part.name, [accuracy(layer, *encoded[part.name]) for layer in layers], part) for part in parts[2:]]
     cells = [
         TableCell(
             TABLE,
