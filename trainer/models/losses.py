@@ -103,11 +103,7 @@ def simcse_loss(
     >>> simcse_loss(z, z, 1.0)  # log(1 + exp(-1))
     tensor(0.3133)
     """
-    labels = own_columns(z) if labels is None else labels
-    logits = cosines(z, other) / temperature
-    if same is not None:
-        logits = mask_out(logits, same, labels)
-    return cross_entropy(logits, labels)
+    return entity_loss(z, other, None, temperature, labels=labels, same=same)
 
 
 def entity_loss(
@@ -141,7 +137,7 @@ def entity_loss(
     Returns:
         the loss, ().
     """
-    labels = own_columns(s) if labels is None else labels
+    labels = torch.arange(s.shape[-2], device=s.device) if labels is None else labels
     logits = entity_logits(s, e, negative, temperature, weight, labels=labels, same=same, no_negative=no_negative)
     if mixed is not None:
         logits = torch.cat((logits, torch.cosine_similarity(s, mixed, dim=-1)[..., None] / temperature), -1)
@@ -161,11 +157,12 @@ def entity_logits(
     """Return the logits of equation 2, (..., n, m + m * k): of all entities, then of all hard negatives.
 
     Arguments as for `entity_loss`."""
+    m = e.shape[-2]
+    positive = torch.arange(m, device=s.device) == labels[:, None]
     if negative is None or negative.shape[-2] == 0:
         logits = cosines(s, e) / temperature
-        return logits if same is None else mask_out(logits, same, labels)
-    m, k = negative.shape[-3:-1]
-    positive = torch.arange(m, device=s.device) == labels[:, None]
+        return logits if same is None else logits.masked_fill(same & ~positive, -torch.inf)
+    k = negative.shape[-2]
     # One matrix product: the columns of the entities, then of the negatives of e_0, of e_1, and so on.
     logits = cosines(s, torch.cat((e, negative.flatten(-3, -2)), -2)) / temperature
     if weight:
@@ -176,11 +173,6 @@ def entity_logits(
         right = no_negative.expand(rows) if no_negative is not None else positive.new_zeros(rows)
         logits = logits.masked_fill(torch.cat((left, right.flatten(-2)), -1), -torch.inf)
     return logits
-
-
-def own_columns(rows: Tensor) -> Tensor:
-    """Return the labels of rows (..., n, dim) whose positives are in the columns of the same numbers, (n,) int64."""
-    return torch.arange(rows.shape[-2], device=rows.device)
 
 
 def mixed_negatives(positive: Tensor, others: Tensor, share: float) -> Tensor:
@@ -197,16 +189,6 @@ def mixed_negatives(positive: Tensor, others: Tensor, share: float) -> Tensor:
     """
     unit_positive, unit_other = (normalize(at_least_float32(x.detach()), dim=-1) for x in (positive, others))
     return normalize(share * unit_positive + (1 - share) * unit_other, dim=-1)
-
-
-def mask_out(logits: Tensor, same: Tensor, labels: Tensor) -> Tensor:
-    """Return logits (..., n, m) with -inf where `same`, of the same shape, except in the column of the row's positive.
-
-    >>> mask_out(torch.zeros(1, 3), torch.tensor([[True, True, False]]), torch.tensor([0]))
-    tensor([[0., -inf, 0.]])
-    """
-    positive = torch.arange(logits.shape[-1], device=logits.device) == labels[:, None]
-    return logits.masked_fill(same & ~positive, -torch.inf)
 
 
 def same_ids(rows: Tensor, columns: Tensor) -> Tensor:
