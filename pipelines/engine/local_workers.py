@@ -30,12 +30,11 @@ from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
 from wikianchor.io.rules import modules_of
 from wikianchor.io.units import duration, size
-from wikianchor.pipelines.engine.limits import NO_LIMITS, Limits
 from wikianchor.pipelines.engine.machine import private_memory
 from wikianchor.pipelines.engine.on_demand import OnDemandBundles
 from wikianchor.pipelines.engine.retries import Retries
 from wikianchor.pipelines.engine.worker_server import Process, prepare, start
-from wikianchor.pipelines.engine.worker_status import WorkerDied, WorkerStatus, new_status_file
+from wikianchor.pipelines.engine.worker_status import NO_LIMITS, Limits, WorkerDied, WorkerStatus, new_status_file
 
 URN = "wikianchor:environment:local_workers:v1"
 # The time in which a worker without work has to end before it is killed, and that in which a killed one has to end.

@@ -13,7 +13,7 @@ from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import add_options, declared
 from wikianchor.pipelines.engine.flags import EngineFlags
-from wikianchor.pipelines.engine.limits import Limits
+from wikianchor.pipelines.engine.worker_status import Limits
 
 _BY_FILES = frozenset(("directrunner", "fnapirunner", "prismrunner"))
 _BY_BEAM = frozenset(("dataflowrunner", "flinkrunner", "sparkrunner"))

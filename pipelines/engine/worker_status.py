@@ -48,6 +48,21 @@ class Position(NamedTuple):
         return f", at {self.place or self.unit}{page},"
 
 
+class Limits(NamedTuple):
+    """What ends a worker.
+
+    Attributes:
+        stall_seconds: time without progress.
+        memory: bytes of its private memory.
+    """
+
+    stall_seconds: float = 600.0
+    memory: float = float("inf")
+
+
+NO_LIMITS = Limits()
+
+
 class WorkerDied(InputError):
     """A worker process was killed, or ended before it had finished.
 

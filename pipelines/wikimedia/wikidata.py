@@ -267,7 +267,7 @@ def parse_item(
         labels=_texts(entity, "labels", "value", label_languages) if "labels" in texts else (),
         lastrevid=lastrevid,
         descriptions=_texts(entity, "descriptions", "value", label_languages) if "descriptions" in texts else (),
-        aliases=_aliases(entity, label_languages) if "aliases" in texts else (),
+        aliases=_texts(entity, "aliases", "value", label_languages) if "aliases" in texts else (),
     )
 
 
@@ -328,28 +328,19 @@ def _map(entity: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _texts(entity: dict[str, Any], key: str, field: str, wanted: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """Return (key, text) of the wanted entries of a map such as `{"enwiki": {"title": "Douglas Adams"}}`, sorted."""
-    texts = []
-    for name, entry in _map(entity, key).items():
-        if name in wanted:
+    """Return (key, text) of the wanted entries of a map such as `{"enwiki": {"title": "Douglas Adams"}}`, by key.
+
+    An entry of aliases is a list of them; a repeated one is kept once.
+    """
+    texts: dict[tuple[str, str], None] = {}
+    values = _map(entity, key)
+    for name in sorted(name for name in values if name in wanted):
+        entries = values[name] if key == "aliases" else [values[name]]
+        for entry in entries if isinstance(entries, list) else (None,):
             text = entry.get(field) if isinstance(entry, dict) else None
             if not isinstance(text, str):
                 raise BadLine(f"{key}: the entry {name} has no {field}")
-            texts.append((name, text))
-    return tuple(sorted(texts))
-
-
-def _aliases(entity: dict[str, Any], wanted: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """Return (language, alias) of the wanted languages, sorted by language; a repeated alias is kept once."""
-    texts: dict[tuple[str, str], None] = {}
-    for language, entries in sorted(_map(entity, "aliases").items()):
-        if language not in wanted:
-            continue
-        for entry in entries if isinstance(entries, list) else (None,):
-            text = entry.get("value") if isinstance(entry, dict) else None
-            if not isinstance(text, str):
-                raise BadLine(f"aliases: the entry {language} has no value")
-            texts[language, text] = None
+            texts[name, text] = None
     return tuple(texts)
 
 

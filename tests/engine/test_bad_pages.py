@@ -19,11 +19,11 @@ from tests.engine.kills import Launcher
 from wikianchor.io.errors import InputError
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.engine import local_workers, stage, worker_status
-from wikianchor.pipelines.engine.limits import Limits
 from wikianchor.pipelines.engine.local_workers import LocalWorkers, Worker
 from wikianchor.pipelines.engine.machine import private_memory
 from wikianchor.pipelines.engine.retries import ELEMENT_DEATHS, Retries
 from wikianchor.pipelines.engine.worker_status import (
+    Limits,
     Position,
     WorkerDied,
     WorkerStatus,
