@@ -163,9 +163,7 @@ def _sorted_run(rows: list[pa.Table], number: int, directory: Path) -> sorted_ru
     tables = [*map(sorter.add, rows), sorter.rest()]
     (whole,) = (rows for rows in tables if rows is not None)
     release_memory()
-    with sorted_runs.RunWriter(str(directory), pairs_steps.BY_SHUFFLE_KEY) as writer:
-        writer.write(whole)
-    return sorted_runs.SortedRun((number, 0), "", writer.path, writer.rows)
+    return sorted_runs.write_run([whole], (number, 0), "", str(directory), pairs_steps.BY_SHUFFLE_KEY)
 
 
 if __name__ == "__main__":

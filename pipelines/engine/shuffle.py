@@ -27,7 +27,6 @@ from wikianchor.pipelines.engine.resume import result_type
 from wikianchor.pipelines.engine.sorted_runs import (
     KeyRange,
     MergeTask,
-    RunWriter,
     SortedRun,
     Sorter,
     Sorting,
@@ -37,6 +36,7 @@ from wikianchor.pipelines.engine.sorted_runs import (
     plan_merges,
     remove_merged,
     shard_of_pieces,
+    write_run,
 )
 from wikianchor.pipelines.engine.step_errors import mark_errors
 from wikianchor.pipelines.engine.transforms import ListElements, RunStep, count
@@ -172,9 +172,7 @@ def spill_runs(
     rows = _SortedRows(step(unit, *sides), Sorter(sorting, unit.order))
     for table in rows:
         release_memory()
-        with RunWriter(directory, sorting) as writer:
-            writer.write(table)
-        runs.append(SortedRun((unit.order, len(runs)), group, writer.path, writer.rows))
+        runs.append(write_run([table], (unit.order, len(runs)), group, directory, sorting))
         # It must not stay in memory while the rows of the next table are collected.
         del table
     return rows.result, tuple(runs)

@@ -11,7 +11,6 @@ import os
 import uuid
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -141,34 +140,19 @@ def _ascends(keys: pa.StringArray, positions: npt.NDArray[np.int64]) -> bool:
     return later and bool((positions[1:] > positions[:-1]).all())
 
 
-class RunWriter:
-    """Write a run; use as a context manager.
-
-    Args:
-        directory: where to; the name of the file is new for each attempt.
-        sorting: the sorting of the rows.
-    """
-
-    def __init__(self, directory: str, sorting: Sorting) -> None:
-        self.path = f"{directory}/run-{uuid.uuid4().hex}.arrow"
-        self.rows = 0
-        self._schema = sorting.stored
-        self._stack = ExitStack()
-
-    def __enter__(self) -> RunWriter:
-        self._file = self._stack.enter_context(new_arrow_file(self.path, self._schema))
-        return self
-
-    def write(self, rows: pa.Table) -> None:
-        """Write sorted rows that come after those before."""
-        self.rows += rows.num_rows
-        for batch in rows.combine_chunks().to_batches(BATCH_ROWS):
-            self._file.write_batch(batch)
-
-    def __exit__(self, *error: Any) -> None:
-        self._stack.__exit__(*error)
-        if error[0] is None:
-            sync_scratch(self.path)
+def write_run(
+    tables: Iterable[pa.Table], order: tuple[int, ...], group: str, directory: str, sorting: Sorting
+) -> SortedRun:
+    """Write sorted tables, each of which comes after those before, as a run. The name of its file is new for each
+    attempt."""
+    path, rows = f"{directory}/run-{uuid.uuid4().hex}.arrow", 0
+    with new_arrow_file(path, sorting.stored) as file:
+        for table in tables:
+            rows += table.num_rows
+            for batch in table.combine_chunks().to_batches(BATCH_ROWS):
+                file.write_batch(batch)
+    sync_scratch(path)
+    return SortedRun(order, group, path, rows)
 
 
 class Batches:
@@ -419,10 +403,8 @@ def merge_runs(task: MergeTask, directory: str, sorting: Sorting) -> SortedRun:
     if len(task.runs) == 1:
         return task.runs[0]
     group = task.runs[0].group
-    with RunWriter(directory, sorting) as writer:
-        for rows in open_shard(task.runs, sorting, KeyRange(0, group, None, None)).windows():
-            writer.write(rows)
-    return SortedRun(task.order, group, writer.path, writer.rows)
+    tables = open_shard(task.runs, sorting, KeyRange(0, group, None, None)).windows()
+    return write_run(tables, task.order, group, directory, sorting)
 
 
 def remove_merged(task: MergeTask) -> None:

@@ -67,15 +67,13 @@ class ChunkCopy:
     ) -> None:
         if self._writer is None:
             return
-        try:
+        with suppress(OSError):
             self._writer.close()
             if kind is None:
                 if not boot_id():
                     sync_file(self._unfinished)
                 os.replace(self._unfinished, self._path)
                 return
-        except OSError:
-            pass
         self._discard()
 
     def _discard(self) -> None:

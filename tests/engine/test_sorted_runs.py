@@ -17,7 +17,6 @@ from wikianchor.pipelines.engine import sorted_runs
 from wikianchor.pipelines.engine.sorted_runs import (
     UNIT_ROWS,
     KeyRange,
-    RunWriter,
     Shard,
     SortedRun,
     Sorter,
@@ -29,6 +28,7 @@ from wikianchor.pipelines.engine.sorted_runs import (
     plan_merges,
     remove_merged,
     shard_of_pieces,
+    write_run,
 )
 
 INTEGERS = Sorting(pa.schema([pa.field("text", pa.string()), pa.field("key", pa.uint64(), False)]), "key")
@@ -88,12 +88,8 @@ def chunks_of(case: Given) -> list[tuple[int, pa.Table]]:
 
 def write_runs(case: Given, directory: str) -> list[SortedRun]:
     """Write a run for each sorted table."""
-    runs = []
-    for number, (unit, table) in enumerate(chunks_of(case)):
-        with RunWriter(directory, case.sorting) as writer:
-            writer.write(table)
-        runs.append(SortedRun((unit, number), "", writer.path, writer.rows))
-    return runs
+    chunks = enumerate(chunks_of(case))
+    return [write_run([table], (unit, number), "", directory, case.sorting) for number, (unit, table) in chunks]
 
 
 def as_rows(tables: Sequence[pa.Table]) -> list[Row]:
