@@ -72,9 +72,11 @@ class Dataset(NamedTuple):
         """Return the number of rows of a config."""
         return int(self.configs.get(config, {"rows": 0})["rows"])
 
-    def batches(self, config: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the row groups of a config's shards, in order, with these columns."""
-        return chain.from_iterable(read_batches(path, columns) for path in self.shards(config))
+    def batches(
+        self, config: str, columns: Sequence[str], only: tuple[str, str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the row groups of a config's shards, in order, as `read_batches` does."""
+        return chain.from_iterable(read_batches(path, columns, only) for path in self.shards(config))
 
     def items(self, column: str, qids: Iterable[int]) -> Iterator[dict[str, Any]]:
         """Yield the number and a column of those rows of the config `entities` that are about some items."""

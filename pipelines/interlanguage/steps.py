@@ -15,7 +15,7 @@ from wikianchor.pipelines.arrays.hashing import hash_strings
 from wikianchor.pipelines.arrays.spill import TableSpill
 from wikianchor.pipelines.dataset.arrow_memory import release_memory
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
-from wikianchor.pipelines.dataset.reader import read_batches, shards_of
+from wikianchor.pipelines.dataset.reader import dataset_at, read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.titles.title_index import Ints
 from wikianchor.schemas.mentions import INTERLANGUAGE
@@ -150,8 +150,7 @@ def _match(links: pa.Table, titles: pa.Table) -> pa.Table:
 
 def _sitelinks(task: JoinTask, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the sitelinks of the wiki."""
-    for shard in shards_of(task.entities, "sitelinks"):
-        yield from read_batches(shard, columns, only=("wiki", task.wiki))
+    yield from dataset_at(task.entities).batches("sitelinks", columns, only=("wiki", task.wiki))
 
 
 def _distinct(table: pa.Table) -> pa.Table:

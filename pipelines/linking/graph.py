@@ -101,11 +101,12 @@ def build(
     before = earlier[0].directory if earlier else ""
     names = [wiki_of_names(wiki, mentions.options["wikis"]) for wiki in wikis]
     sources = (documents.directory, mentions.directory, before)
-    tasks = [IndexTask(wiki, of_names, *sources) for wiki, of_names in zip(wikis, names, strict=True)]
+    tasks = [IndexTask(*of_wiki) for of_wiki in zip(wikis, names, strict=True)]
     built = (
         pipeline
         | "List wikis" >> beam.Create(tasks)  # IndexTask
-        | "Build indexes" >> RunStep(build_indexes, work, "index", work, key=attrgetter("wiki"))  # WikiIndexes
+        | "Build indexes"
+        >> RunStep(build_indexes, work, "index", *sources, work, key=attrgetter("wiki"))  # WikiIndexes
     )
     indexes = as_dict(built, "Indexes by wiki", attrgetter("wiki"))
     steps = (

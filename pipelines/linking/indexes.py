@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from wikianchor.pipelines.arrays.hashing import Hashes, hash_strings, mix
 from wikianchor.pipelines.arrays.spill import TableSpill, hash_range
 from wikianchor.pipelines.arrays.tables import changes, distinct, find, open_tables, save_pieces
-from wikianchor.pipelines.dataset.reader import dataset_at, read_batches, shards_of
+from wikianchor.pipelines.dataset.reader import dataset_at
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.schemas.mentions import ORIGINS
 
@@ -56,14 +56,10 @@ class WikiIndexes(NamedTuple):
 
 
 class IndexTask(NamedTuple):
-    """A wiki whose tables are made: its name and that of the wiki of its names, and the directories of its datasets;
-    `earlier` is "" for none."""
+    """A wiki whose tables are made: its name and that of the wiki of its names."""
 
     wiki: str
     wiki_of_names: str
-    documents: str
-    mentions: str
-    earlier: str
 
 
 def item_keys(qids: Ints) -> Hashes:
@@ -76,18 +72,25 @@ def link_keys(page_ids: Ints, qids: Ints) -> Hashes:
     return mix(0, page_ids, qids)
 
 
-def build_indexes(task: IndexTask, work: Workspace) -> WikiIndexes:
-    """Write the tables of a wiki."""
-    wiki, of_names = task.wiki, task.wiki_of_names
-    rows = dataset_at(task.documents).rows("documents")
-    pages = _build(f"pages-{wiki}", _pages(task.documents, wiki), _PAGE, _sorted_pages, rows=rows, work=work)
-    rows = dataset_at(task.mentions).rows("mentions")
-    names = _build(f"names-{wiki}", _names(task.mentions, of_names), _NAME, _top_names, rows=rows, work=work)
-    links = _build(f"links-{wiki}", _link_counts(task.mentions, of_names), _COUNT, _summed, rows=rows, work=work)
+def build_indexes(task: IndexTask, documents: str, mentions: str, previous: str, work: Workspace) -> WikiIndexes:
+    """Write the tables of a wiki.
+
+    Args:
+        task: the wiki.
+        documents, mentions: directories of the datasets.
+        previous: that of the earlier documents, "" for none.
+        work: the directories of the run.
+    """
+    wiki, of_names = task
+    rows = dataset_at(documents).rows("documents")
+    pages = _build(f"pages-{wiki}", _pages(documents, wiki), _PAGE, _sorted_pages, rows=rows, work=work)
+    rows = dataset_at(mentions).rows("mentions")
+    names = _build(f"names-{wiki}", _names(mentions, of_names), _NAME, _top_names, rows=rows, work=work)
+    links = _build(f"links-{wiki}", _link_counts(mentions, of_names), _COUNT, _summed, rows=rows, work=work)
     earlier = ""
-    if task.earlier:
-        rows = LINKS_OF_PAGE * dataset_at(task.earlier).rows("documents")
-        earlier = _build(f"earlier-{wiki}", _links(task.earlier, wiki), _KEY, _distinct, rows=rows, work=work)
+    if previous:
+        rows = LINKS_OF_PAGE * dataset_at(previous).rows("documents")
+        earlier = _build(f"earlier-{wiki}", _links(previous, wiki), _KEY, _distinct, rows=rows, work=work)
     return WikiIndexes(wiki, of_names, pages, names, links, earlier=earlier)
 
 
@@ -128,13 +131,14 @@ def _with_offsets(pieces: Iterable[Arrays]) -> Iterator[Arrays]:
 
 def _pages(documents: str, wiki: str) -> Iterator[pa.RecordBatch]:
     """Yield the pages of a wiki that have an item."""
-    for shard in shards_of(documents, "documents"):
-        for batch in read_batches(shard, ["page_id", "title", "qid", "blocks", "text"], only=("wiki", wiki)):
-            batch = batch.filter(batch["qid"].is_valid())
-            leads = map(lead_of, batch["blocks"].to_pylist(), batch["text"].to_pylist())
-            keys = item_keys(batch["qid"].to_numpy())
-            columns = [pa.array(keys), batch["page_id"], batch["title"], pa.array(leads, pa.string())]
-            yield pa.RecordBatch.from_arrays(columns, schema=_PAGE)
+    for batch in dataset_at(documents).batches(
+        "documents", ["page_id", "title", "qid", "blocks", "text"], only=("wiki", wiki)
+    ):
+        batch = batch.filter(batch["qid"].is_valid())
+        leads = map(lead_of, batch["blocks"].to_pylist(), batch["text"].to_pylist())
+        keys = item_keys(batch["qid"].to_numpy())
+        columns = [pa.array(keys), batch["page_id"], batch["title"], pa.array(leads, pa.string())]
+        yield pa.RecordBatch.from_arrays(columns, schema=_PAGE)
 
 
 def lead_of(blocks: Sequence[Mapping[str, Any]], text: str) -> str:
@@ -163,13 +167,14 @@ def _texts(column: pa.ChunkedArray, order: npt.NDArray[np.intp], name: str) -> A
 
 def _names(mentions: str, wiki: str) -> Iterator[pa.RecordBatch]:
     """Yield the names of a wiki with their items."""
-    for shard in shards_of(mentions, "mentions"):
-        for batch in read_batches(shard, ["key", "qid", "links", "name_links", "origins"], only=("wiki", wiki)):
-            sources = batch["origins"]
-            is_other = pc.not_equal(sources.flatten(), ORIGINS[0]).to_numpy(zero_copy_only=False)
-            other = np.bincount(pc.list_parent_indices(sources).to_numpy()[is_other], minlength=batch.num_rows)
-            columns = [pa.array(hash_strings(batch["key"])), batch["qid"], batch["links"], batch["name_links"]]
-            yield pa.RecordBatch.from_arrays([*columns, pa.array(other.astype(np.int64))], schema=_NAME)
+    for batch in dataset_at(mentions).batches(
+        "mentions", ["key", "qid", "links", "name_links", "origins"], only=("wiki", wiki)
+    ):
+        sources = batch["origins"]
+        is_other = pc.not_equal(sources.flatten(), ORIGINS[0]).to_numpy(zero_copy_only=False)
+        other = np.bincount(pc.list_parent_indices(sources).to_numpy()[is_other], minlength=batch.num_rows)
+        columns = [pa.array(hash_strings(batch["key"])), batch["qid"], batch["links"], batch["name_links"]]
+        yield pa.RecordBatch.from_arrays([*columns, pa.array(other.astype(np.int64))], schema=_NAME)
 
 
 def most_frequent(groups: npt.NDArray[Any], links: Ints, qids: Ints, most: int) -> npt.NDArray[np.intp]:
@@ -196,11 +201,8 @@ def _top_names(rows: pa.Table) -> Arrays:
 
 
 def _link_counts(mentions: str, wiki: str) -> Iterator[pa.RecordBatch]:
-    for shard in shards_of(mentions, "mentions"):
-        for batch in read_batches(shard, ["qid", "links"], only=("wiki", wiki)):
-            yield pa.RecordBatch.from_arrays(
-                [pa.array(item_keys(batch["qid"].to_numpy())), batch["links"]], schema=_COUNT
-            )
+    for batch in dataset_at(mentions).batches("mentions", ["qid", "links"], only=("wiki", wiki)):
+        yield pa.RecordBatch.from_arrays([pa.array(item_keys(batch["qid"].to_numpy())), batch["links"]], schema=_COUNT)
 
 
 def _summed(rows: pa.Table) -> Arrays:
@@ -212,13 +214,12 @@ def _summed(rows: pa.Table) -> Arrays:
 
 def _links(documents: str, wiki: str) -> Iterator[pa.RecordBatch]:
     """Yield the keys of the links of documents to items."""
-    for shard in shards_of(documents, "documents"):
-        for batch in read_batches(shard, ["page_id", "links"], only=("wiki", wiki)):
-            links = batch["links"]
-            qids = links.flatten().field("qid")
-            known = qids.is_valid().to_numpy(zero_copy_only=False)
-            pages = batch["page_id"].to_numpy()[pc.list_parent_indices(links).to_numpy()[known]]
-            yield pa.RecordBatch.from_arrays([pa.array(link_keys(pages, qids.drop_null().to_numpy()))], schema=_KEY)
+    for batch in dataset_at(documents).batches("documents", ["page_id", "links"], only=("wiki", wiki)):
+        links = batch["links"]
+        qids = links.flatten().field("qid")
+        known = qids.is_valid().to_numpy(zero_copy_only=False)
+        pages = batch["page_id"].to_numpy()[pc.list_parent_indices(links).to_numpy()[known]]
+        yield pa.RecordBatch.from_arrays([pa.array(link_keys(pages, qids.drop_null().to_numpy()))], schema=_KEY)
 
 
 def _distinct(rows: pa.Table) -> Arrays:

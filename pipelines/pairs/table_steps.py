@@ -221,16 +221,15 @@ def _labels(task: TableTask, tables: Mapping[str, npt.NDArray[Any]], names: Labe
     to `names`."""
     row_of = np.full(len(tables["qids"]), -1, np.int64)
     texts, total = [pa.array([], pa.string())], 0
-    for shard in shards_of(task.dataset, "entities"):
-        for batch in read_batches(shard, ["qid", "labels"]):
-            position = find(tables["sorted_qids"], batch.column("qid").to_numpy())
-            matches = np.flatnonzero(position >= 0)
-            labels = batch.column("labels").take(pa.array(matches))
-            entities = tables["sorted_ids"][position[matches]].astype(np.int64)
-            row_of[entities] = np.arange(total, total + len(matches))
-            names.add(labels, entities)
-            texts.append(_best_labels(labels, task.languages))
-            total += len(matches)
+    for batch in dataset_at(task.dataset).batches("entities", ["qid", "labels"]):
+        position = find(tables["sorted_qids"], batch.column("qid").to_numpy())
+        matches = np.flatnonzero(position >= 0)
+        labels = batch.column("labels").take(pa.array(matches))
+        entities = tables["sorted_ids"][position[matches]].astype(np.int64)
+        row_of[entities] = np.arange(total, total + len(matches))
+        names.add(labels, entities)
+        texts.append(_best_labels(labels, task.languages))
+        total += len(matches)
     return pa.concat_arrays(texts).take(pa.array(row_of, mask=row_of < 0))
 
 

@@ -15,7 +15,7 @@ from wikianchor.pipelines.arrays.hashing import hash_string, mix
 from wikianchor.pipelines.arrays.minhash import OF_ANY, band_keys
 from wikianchor.pipelines.arrays.spill import Spill, hash_range
 from wikianchor.pipelines.arrays.tables import distinct, find, open_tables, save_pieces
-from wikianchor.pipelines.dataset.reader import NumberedShard, dataset_at, read_batches, read_rows, shards_of
+from wikianchor.pipelines.dataset.reader import NumberedShard, dataset_at, read_rows, shards_of
 from wikianchor.pipelines.dataset.workspace import WorkPath
 from wikianchor.pipelines.retrieval.tables import (
     CANDIDATES_OF_QUERY,
@@ -168,10 +168,9 @@ def names_of(task: RetrievalTask, qids: Iterable[int]) -> dict[tuple[str, int], 
     """Return the folded names of items by wiki and item; labels and aliases, of all languages, by "" and item."""
     names: dict[tuple[str, int], set[str]] = {}
     wanted = pa.array(sorted(qids), pa.int64())
-    for path in shards_of(task.mentions, "mentions"):
-        for batch in read_batches(path, ["wiki", "key", "qid"]):
-            for row in batch.filter(pc.is_in(batch["qid"], value_set=wanted)).to_pylist():
-                names.setdefault((row["wiki"], row["qid"]), set()).add(row["key"])
+    for batch in dataset_at(task.mentions).batches("mentions", ["wiki", "key", "qid"]):
+        for row in batch.filter(pc.is_in(batch["qid"], value_set=wanted)).to_pylist():
+            names.setdefault((row["wiki"], row["qid"]), set()).add(row["key"])
     for column in ("labels", "aliases"):
         for row in dataset_at(task.entities).items(column, wanted.to_pylist()):
             names.setdefault(("", row["qid"]), set()).update(fold(text["text"]) for text in row[column] or ())

@@ -55,7 +55,7 @@ def find_targets(shard: NumberedShard, merged: Merged) -> Targets:
             evidence.append(sorted(linked.intersection(row["hints"])))
             if np.isin(keys[number], on_page).any():
                 repeated.append(number)
-    return Targets(shard.order, numbers, evidence, repeated, total)
+    return Targets(numbers, evidence, repeated, total)
 
 
 def write_passages(shard: NumberedShard, task: RetrievalTask, chosen: Chosen) -> Passages:

@@ -57,7 +57,7 @@ def find_near(shard: NumberedShard, merged: Merged) -> Near:
         if len(earlier) >= SENTENCES_AT_ONCE or not document:
             known.update(np.flatnonzero(np.isin(keys, any_keys(earlier)).any(1)).tolist())
             earlier = []
-    return Near(shard.order, sorted(known))
+    return Near(sorted(known))
 
 
 def windows(text: str) -> set[str]:

@@ -77,7 +77,6 @@ class Merged(NamedTuple):
 class Near(NamedTuple):
     """The candidates that earlier documents nearly have, by a shard of these."""
 
-    order: int
     numbers: list[int]
 
 
@@ -93,14 +92,12 @@ class Targets(NamedTuple):
     """What a shard says of the pages of targets.
 
     Attributes:
-        order: number of the shard.
         numbers: the candidates whose target has a page here.
         evidence: for each of these the items of its page and sentence to which passages of the target link.
         repeated: the candidates whose sentence is, or nearly is, on the page of the target.
         passages: number of all passages.
     """
 
-    order: int
     numbers: list[int]
     evidence: list[list[int]]
     repeated: list[int]

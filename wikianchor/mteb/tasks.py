@@ -15,7 +15,7 @@ from mteb.abstasks.task_metadata import TaskMetadata
 
 from wikianchor.io.errors import InputError
 from wikianchor.pipelines.arrays.hashing import hash_string, mix
-from wikianchor.pipelines.dataset.reader import Dataset, open_one, read_batches
+from wikianchor.pipelines.dataset.reader import Dataset, open_one
 from wikianchor.schemas import mewsc16 as schema
 from wikianchor.trainer.evaluate.languages import short, tag
 
@@ -90,8 +90,7 @@ def read_rows(dataset: Dataset, language: str) -> pa.Table:
     Raises:
         InputError: a shard cannot be read, or all rows have the same label.
     """
-    batches = [batch for path in dataset.shards(language) for batch in read_batches(path, COLUMNS)]
-    rows = pa.Table.from_batches(batches)
+    rows = pa.Table.from_batches(dataset.batches(language, COLUMNS))
     if len(rows["label"].unique()) < 2:
         raise InputError(f"{dataset.directory}: {language} has one label: there is nothing to cluster")
     return rows

@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,14 +30,6 @@ _SCRIPTS = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "LATIN
 _ENDS_SENTENCE = frozenset("。!?")
 # Half a character, and an unknown piece.
 _BROKEN = frozenset("\ufffd⁇")
-
-
-class Negatives(NamedTuple):
-    """The negatives of a sentence, their ranks from 1, and the numbers of candidates by outcome."""
-
-    texts: list[str]
-    ranks: list[int]
-    counts: Counter[str]
 
 
 def chosen_spans(spans: Spans, share: float, most: int, sentence_id: int, seed: int) -> list[tuple[int, int]]:
@@ -70,8 +61,9 @@ def fill_spans(spans: Spans, fills: Sequence[str]) -> list[tuple[int, int]]:
 
 def keep(
     text: str, spans: Spans, candidates: Sequence[Fills], options: NegativesOptions, are_noun_spans: NounSpans
-) -> Negatives:
-    """Return the candidates of a sentence that are good negatives, the most likely first.
+) -> tuple[dict[str, int], Counter[str]]:
+    """Return the ranks from 1 of the candidates of a sentence that are good negatives, by their texts, the most likely
+    first; and the numbers of candidates by outcome.
 
     Args:
         text: the sentence.
@@ -94,7 +86,7 @@ def keep(
         counts[reason or "kept"] += 1
         if not reason:
             kept[candidate] = rank
-    return Negatives(list(kept), list(kept.values()), counts)
+    return kept, counts
 
 
 def judge(text: str, spans: Spans, fills: Fills, near: float, are_noun_spans: NounSpans) -> tuple[str, str]:

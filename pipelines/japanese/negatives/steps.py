@@ -202,12 +202,12 @@ class WriteShard:
             if ranked is None:
                 counts["sentences:out_of_memory"] += 1
                 continue
-            kept = keep(item.text, item.spans, ranked, self._config, self._are_noun_spans)
-            counts.update({f"candidates:{name}": number for name, number in kept.counts.items()})
-            counts["sentences:kept" if kept.texts else "sentences:no_negative"] += 1
-            if kept.texts:
-                row = {"text": item.text, "sentence_id": sentence_id, "negatives": kept.texts, "ranks": kept.ranks}
-                rows.append({**row, "holes": len(item.spans)})
+            kept, outcomes = keep(item.text, item.spans, ranked, self._config, self._are_noun_spans)
+            counts.update({f"candidates:{name}": number for name, number in outcomes.items()})
+            counts["sentences:kept" if kept else "sentences:no_negative"] += 1
+            if kept:
+                lists = {"negatives": list(kept), "ranks": list(kept.values())}
+                rows.append({"text": item.text, "sentence_id": sentence_id, **lists, "holes": len(item.spans)})
         with PartWriter(self._work.parts, "negatives", shard.order, negatives.SCHEMA) as file:
             file.write(pa.Table.from_pylist(rows, negatives.SCHEMA))
         return NegativesWritten((file.part,) if file.part else (), dict(counts))
