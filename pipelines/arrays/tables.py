@@ -33,8 +33,10 @@ from wikianchor.pipelines.dataset.workspace import private_directory
 BLOCK = 1 << 16
 # Tables of at most so many bytes stay in memory, up to KEPT of them: several steps open each table of a tiny wiki.
 SMALL, KEPT = 1 << 15, 1024
-# Highest bits that a `HashSet` looks up, so that its marks take 16 MB at most.
+# Highest bits that a `HashSet` looks up, so that it takes 64 MB at most.
 _MOST_BITS = 24
+# Hashes of the same highest bits that it compares one by one; beyond these it searches.
+_LOOKS = 8
 # An array begins at a multiple of so many bytes, so that it can be mapped.
 ALIGNED = 64
 _LENGTH = struct.Struct("<Q")
@@ -290,23 +292,31 @@ def find(ascending: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[n
 
 
 class HashSet:
-    """Hashes in which others are searched for, in a fraction of the time of `find` where few are among them.
-
-    The highest bits of a hash are looked up first.
+    """Hashes in which others are searched for, in a fraction of the time of `find`: by their highest bits.
 
     Args:
-        ascending: the hashes.
+        ascending: the hashes, of which there are fewer than 2**31.
     """
 
     def __init__(self, ascending: npt.NDArray[np.uint64]) -> None:
         self._ascending = ascending
-        bits = min(len(ascending).bit_length() + 3, _MOST_BITS)
-        self._marks, self._shift = np.zeros(1 << bits, np.bool_), np.uint64(64 - bits)
-        self._marks[ascending >> self._shift] = True
+        bits = min(len(ascending).bit_length() + 1, _MOST_BITS)
+        self._shift = np.uint64(64 - bits)
+        counts = np.bincount((ascending >> self._shift).astype(np.int64), minlength=1 << bits)
+        # Where the hashes with the same highest bits begin, and where the last ones end.
+        self._bounds = np.append(0, np.cumsum(counts)).astype(np.int32)
 
     def find(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
         """Return the index of each hash, -1 for one that is not in the set."""
-        candidates = np.flatnonzero(self._marks[hashes >> self._shift])
+        buckets = (hashes >> self._shift).astype(np.int64)
         index = np.full(len(hashes), -1, np.int64)
-        index[candidates] = find(self._ascending, hashes[candidates])
+        waiting = np.flatnonzero(self._bounds[buckets] < self._bounds[buckets + 1])
+        at, ends = (self._bounds[buckets[waiting] + edge] for edge in (0, 1))
+        for _ in range(_LOOKS):
+            equal = self._ascending[at] == hashes[waiting]
+            index[waiting[equal]] = at[equal]
+            at += 1
+            again = ~equal & (at < ends)
+            waiting, at, ends = waiting[again], at[again], ends[again]
+        index[waiting] = find(self._ascending, hashes[waiting])
         return index

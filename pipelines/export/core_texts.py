@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,14 @@ _PROPERTIES = (r"\s", r"\d", *(characters for characters, _, _ in SCRIPTS))
 _POINT_BITS = 21
 
 
-@cache
 def comparer() -> Any:
-    """Return what compares texts in the core, None without it."""
+    """Return what compares texts in the core for the thread that asks; None without the core."""
+    return _comparer_of(get_ident())
+
+
+# Beam may run steps in threads of one process.
+@lru_cache(maxsize=64)
+def _comparer_of(_thread: int) -> Any:
     return core.TextComparer(_describe) if hasattr(core, "TextComparer") and not core_problem(core) else None
 
 

@@ -63,5 +63,7 @@ def test_small_tables_are_opened_once(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_hashes_are_found_as_other_numbers_are() -> None:
     wanted = mix(1, np.arange(5000) // 2)
+    # Many with the same highest bits, too.
+    wanted[::5] >>= np.uint64(30)
     for known in (distinct(wanted[::3]), distinct(wanted), wanted[:0]):
         assert np.array_equal(HashSet(known).find(wanted), find(known, wanted))

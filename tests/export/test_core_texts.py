@@ -1,6 +1,7 @@
 """The core makes the same of texts as Python: keys, weak anchors, words in common."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import patch
 
 import numpy as np
@@ -64,3 +65,8 @@ def test_the_core_refuses_links_outside_the_text() -> None:
             compare.weak(((b"ab", offsets), *places))
     with pytest.raises(ValueError, match="a text or a link is not in the data"):
         compare.text_keys((b"a", offsets))
+
+
+def test_threads_share_no_comparer() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(core_texts.comparer).result() is not core_texts.comparer()
