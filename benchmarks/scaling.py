@@ -89,20 +89,22 @@ def limits_of(
     whole, half, small = inputs
     alone: list[defaultdict[str, float]] = []
 
-    def case(given: Sequence[str], workers: int, copies: int = 1) -> Callable[[], float]:
-        def measure() -> float:
-            outputs = [fresh(arguments.work / f"limits-{number}") for number in range(copies)]
-            commands = [wikianchor(stage, *given, f"--workers={workers}", f"--output={output}") for output in outputs]
-            watched = workers if given is whole and workers > 1 else 0
-            seconds, idle = run_beside(commands, watched)
-            if watched:
-                alone.append(idle)
-            return seconds
+    def measure(given: Sequence[str], workers: int, copies: int = 1) -> float:
+        outputs = [fresh(arguments.work / f"limits-{number}") for number in range(copies)]
+        commands = [wikianchor(stage, *given, f"--workers={workers}", f"--output={output}") for output in outputs]
+        watched = workers if given is whole and workers > 1 else 0
+        seconds, idle = run_beside(commands, watched)
+        if watched:
+            alone.append(idle)
+        return seconds
 
-        return measure
-
-    cases = {"one": case(whole, 1), "two": case(whole, 2), "copies": case(half, 1, 2)}
-    cases |= {"start of one": case(small, 1), "start of two": case(small, 2)}
+    cases: dict[str, Callable[[], float]] = {
+        "one": partial(measure, whole, 1),
+        "two": partial(measure, whole, 2),
+        "copies": partial(measure, half, 1, copies=2),
+        "start of one": partial(measure, small, 1),
+        "start of two": partial(measure, small, 2),
+    }
     if dump is not None:
         cases["decompressing"] = partial(gain_of_two, dump)
     walls = rounds_of(arguments.rounds, cases)

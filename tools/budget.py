@@ -247,12 +247,9 @@ def _is_option(node: ast.expr | None) -> bool:
 
 def _docstring(node: ast.AST) -> str:
     """Return the docstring of a module, class or function as it is written, or ""."""
-    if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) or not node.body:
+    if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
         return ""
-    first = node.body[0]
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
-        return first.value.value
-    return ""
+    return ast.get_docstring(node, clean=False) or ""
 
 
 def _rust_code(name: str) -> list[str]:

@@ -325,15 +325,14 @@ def write_items(items: Iterable[Item], output: Path, dominant: float = 0, line_b
         dominant: share of the items that one type has.
         line_bytes: size of a line, about; 0 for the shortest.
     """
-
-    def lines() -> Iterator[bytes]:
-        yield from type_lines()
-        for qid, pages in items:
-            yield item_line(qid, pages[0][1], [(wiki, name) for wiki, name, _ in pages], dominant, line_bytes)
+    lines = (
+        item_line(qid, pages[0][1], [(wiki, name) for wiki, name, _ in pages], dominant, line_bytes)
+        for qid, pages in items
+    )
 
     def chunks() -> Iterator[bytes]:
         held = bytearray(b"[")
-        for order, line in enumerate(lines()):
+        for order, line in enumerate(itertools.chain(type_lines(), lines)):
             held += (b",\n" if order else b"\n") + line
             if len(held) >= MEMBER_BYTES:
                 yield bytes(held)

@@ -33,25 +33,34 @@ _COMMANDS = {
 
 
 @dataclass(frozen=True)
-class PairDataset:
-    """A finished `pairs` dataset.
+class DatasetFiles:
+    """A dataset or a file that passed the checks of its manifest and columns.
 
     Attributes:
-        path: its directory.
-        manifest: the content of manifest.json.
-        shards: paths of the shards of pairs.
-        rows: number of pairs.
-        entities: number of entities.
-        fingerprint: hash of the shards' sha256, equal for equal rows wherever they are stored.
-        source: what the user named: the directory, or files of one's own that the dataset was written from.
+        path: where it is.
+        manifest: the dataset's manifest; for a file, its name as `dataset`.
+        shards: paths of the shards of its rows; a file is its only shard.
+        rows: number of rows; 0 for a file, whose rows are not counted before it is read.
+        fingerprint: equal for equal rows wherever they are stored.
     """
 
     path: str
     manifest: dict[str, Any]
     shards: tuple[str, ...]
     rows: int
-    entities: int
     fingerprint: str
+
+
+@dataclass(frozen=True)
+class PairDataset(DatasetFiles):
+    """A dataset `pairs`.
+
+    Attributes:
+        entities: number of entities, whose ids are 0 to `entities - 1`.
+        source: what the user named: the directory, or files of one's own that the dataset was written from.
+    """
+
+    entities: int
     source: str
 
     @property

@@ -22,7 +22,7 @@ from wikianchor.io.errors import InputError
 from wikianchor.io.manifests import MANIFEST, reread
 from wikianchor.io.storage import exists, read_bytes
 from wikianchor.trainer.data.records import lacks, read_records
-from wikianchor.trainer.data.shards import check_columns, list_shards, read_manifest, read_shard
+from wikianchor.trainer.data.shards import DatasetFiles, check_columns, list_shards, read_manifest, read_shard
 
 SCHEMAS = {
     "corpus": wikianchor.schemas.corpus,
@@ -43,29 +43,10 @@ class TextRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TextSource:
-    """A dataset or a file that passed the checks of its manifest and columns.
-
-    Attributes:
-        path: as the user gave it.
-        manifest: the dataset's manifest; for a file, its name as `dataset`.
-        shards: paths of the shards; a file is its only shard.
-        rows: number of rows; 0 for a file, whose rows are not counted before it is read.
-        fingerprint: equal for equal content.
-    """
-
-    path: str
-    manifest: dict[str, Any]
-    shards: tuple[str, ...]
-    rows: int
-    fingerprint: str
-
-
-@dataclass(frozen=True)
 class Texts:
     """The sources of a run."""
 
-    sources: tuple[TextSource, ...]
+    sources: tuple[DatasetFiles, ...]
     entities: int = 0
 
     @property
@@ -100,7 +81,7 @@ def open_texts(paths: str) -> Texts:
 
 
 @reread
-def _open_dataset(path: str) -> TextSource:
+def _open_dataset(path: str) -> DatasetFiles:
     if not exists(f"{path}/{MANIFEST}"):
         raise InputError(f"{path}: no finished dataset, and no {', '.join(FILES)} file: wikianchor corpus makes one")
     manifest = read_manifest(path, {name: schema.VERSION for name, schema in SCHEMAS.items()})
@@ -109,14 +90,14 @@ def _open_dataset(path: str) -> TextSource:
     if rows == 0:
         raise InputError(f"{path}: holds no rows")
     check_columns(shards, SCHEMAS[dataset].SCHEMA, COLUMNS[dataset])
-    return TextSource(path, manifest, tuple(shards), rows, fingerprint)
+    return DatasetFiles(path, manifest, tuple(shards), rows, fingerprint)
 
 
-def _open_file(path: str) -> TextSource:
+def _open_file(path: str) -> DatasetFiles:
     if not exists(path):
         raise InputError(f"{path}: no such file")
     manifest = {"dataset": os.path.basename(path), "schema_version": "file"}
-    return TextSource(path, manifest, (path,), 0, hashlib.sha256(read_bytes(path)).hexdigest())
+    return DatasetFiles(path, manifest, (path,), 0, hashlib.sha256(read_bytes(path)).hexdigest())
 
 
 def read_rows(texts: Texts) -> Iterator[TextRow]:
