@@ -36,7 +36,6 @@ and of the stand-in's items.
 import argparse
 import json
 import re
-import subprocess
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -48,7 +47,7 @@ from typing import Any
 
 import numpy as np
 from lib import slices
-from lib.measure import fresh, job, report, table, wikianchor
+from lib.measure import fresh, job, report, run, table, wikianchor
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -86,15 +85,14 @@ def build(work: Path, names: Sequence[str]) -> Path:
         ("build", f"--dumps={dumps}", f"--output={output}", "--min_links=2"),
         ("export", f"--pairs={output}/pairs", f"--output={output}/train", *kind),
     ):
-        subprocess.run(wikianchor(*command), check=True, stdout=subprocess.DEVNULL)
+        run(wikianchor(*command))
     return output / "train"
 
 
 def keep(export: Path, model: str) -> Path:
     """Return the directory of what `score --keep` leaves of an export."""
     kept = export.parent / "kept"
-    command = wikianchor("score", f"--data={export}", f"--model={model}", f"--output={kept}", "--keep")
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    run(wikianchor("score", f"--data={export}", f"--model={model}", f"--output={kept}", "--keep"))
     return kept
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from wikianchor.pipelines.text.core_rules import text_rules
 from wikianchor.pipelines.wikimedia.core_rules import shared_rules, site_rules
 from wikianchor.pipelines.wikimedia.core_tables import character_tables
-from wikianchor.pipelines.wikimedia.page_kinds import disambiguation_templates
+from wikianchor.pipelines.wikimedia.page_kinds import patterns_of
 from wikianchor.pipelines.wikimedia.site import Writing, site_for
 
 
@@ -48,7 +48,7 @@ def rules_of(wikis: Iterable[str], languages: Iterable[str] = (), cases: Iterabl
         "characters": characters(),
         "sites": {site.wiki: json.loads(site_rules(site)) for site in sites},
         "texts": texts,
-        "disambiguation": {site.wiki: disambiguation_templates(site.language) for site in sites},
+        "disambiguation": {site.wiki: patterns_of("disambiguation", site.language) for site in sites},
     }
 
 

@@ -20,7 +20,7 @@ from wikianchor.pipelines.text.core_rules import text_rules
 from wikianchor.pipelines.wikimedia.core import core_of
 from wikianchor.pipelines.wikimedia.core_rules import site_rules
 from wikianchor.pipelines.wikimedia.interwiki import WikipediaLinks
-from wikianchor.pipelines.wikimedia.page_kinds import PageKinds, disambiguation_templates
+from wikianchor.pipelines.wikimedia.page_kinds import PageKinds, patterns_of
 from wikianchor.pipelines.wikimedia.pages import Page, parse_page, unescape
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext.templates import definitions_of
@@ -71,7 +71,7 @@ class _CompiledReader(PageReader):
         self._core = core.PageReader(
             rules=site_rules(site),
             text_rules=text_rules(site.language, site.writing),
-            disambiguation=disambiguation_templates(site.language),
+            disambiguation=patterns_of("disambiguation", site.language),
             find_template=self._store.find if self._store else None,
             server=self._definitions,
             marks_disambiguation=self._kinds.marks_disambiguation,

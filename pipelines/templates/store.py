@@ -21,7 +21,7 @@ import numpy.typing as npt
 from wikianchor.io.storage import is_local
 from wikianchor.pipelines.arrays.hashing import hash_string
 from wikianchor.pipelines.arrays.tables import find, map_tables, save_pieces
-from wikianchor.pipelines.wikimedia.page_kinds import disambiguation_templates
+from wikianchor.pipelines.wikimedia.page_kinds import patterns_of
 from wikianchor.pipelines.wikimedia.wikitext.definitions import BLOCK
 from wikianchor.pipelines.wikimedia.wikitext.served import FACTS, NO_FACTS, DumpFacts
 from wikianchor.schemas.templates import KINDS
@@ -84,7 +84,7 @@ def save_store(
     # By template: hashes of its title, and of the template that it redirects to or begins with, 0 for none.
     keys, targets = array("Q"), array("Q")
     kinds, spans, marked = array("b"), array("q"), array("b")
-    names = disambiguation_templates(language)
+    names = patterns_of("disambiguation", language)
     known = {hash_string(name[:1].upper() + name[1:]) for name in names}
     scratch = directory if is_local(directory) else tempfile.gettempdir()
     os.makedirs(scratch, exist_ok=True)

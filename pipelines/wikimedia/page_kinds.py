@@ -18,10 +18,11 @@ _SWITCH: str = package_json("pipelines.wikimedia", "characters.json")["disambigu
 _CALL = re.compile(r"\{\{\s*([^{}|\n]+)([|}\n]?)")
 
 
-def disambiguation_templates(language: str) -> list[str]:
-    """Return the names of templates on disambiguation pages of a language, with a small first letter."""
-    names: dict[str, list[str]] = package_json("pipelines.wikimedia", "page_kinds.json")["disambiguation"]
-    return [name for key in dict.fromkeys(("*", language.split("-")[0], language)) for name in names.get(key, ())]
+def patterns_of(kind: str, language: str) -> list[str]:
+    """Return what shows a kind of pages of a language: of "disambiguation" the names of templates, with a small first
+    letter, of "list" expressions for titles."""
+    patterns: dict[str, list[str]] = package_json("pipelines.wikimedia", "page_kinds.json")[kind]
+    return [name for key in dict.fromkeys(("*", language.split("-")[0], language)) for name in patterns.get(key, ())]
 
 
 class PageKinds:
@@ -42,12 +43,9 @@ class PageKinds:
     """
 
     def __init__(self, language: str, marks_disambiguation: Callable[[str], bool] | None = None) -> None:
-        data: dict[str, dict[str, list[str]]] = package_json("pipelines.wikimedia", "page_kinds.json")
-        keys = dict.fromkeys(("*", language.split("-")[0], language))
-        titles = [pattern for key in keys for pattern in data["list"].get(key, ())]
-        self._names = frozenset(map(_folded, disambiguation_templates(language)))
+        self._names = frozenset(map(_folded, patterns_of("disambiguation", language)))
         self.marks_disambiguation = lru_cache(maxsize=1 << 14)(marks_disambiguation) if marks_disambiguation else None
-        self._list = re.compile("|".join(titles) or "(?!)")
+        self._list = re.compile("|".join(patterns_of("list", language)) or "(?!)")
 
     def flags(self, title: str, text: str) -> list[str]:
         """Return the flags of an article (`wikianchor.schemas.titles.FLAGS`), [] for an ordinary one."""
