@@ -159,9 +159,7 @@ def measure_files(case: Case, directory: Path) -> dict[str, float]:
 
 
 def _sorted_run(rows: list[pa.Table], number: int, directory: Path) -> sorted_runs.SortedRun:
-    sorter = sorted_runs.Sorter(pairs_steps.BY_SHUFFLE_KEY, number)
-    tables = [*map(sorter.add, rows), sorter.rest()]
-    (whole,) = (rows for rows in tables if rows is not None)
+    (whole,) = sorted_runs.SortedRows(rows, pairs_steps.BY_SHUFFLE_KEY, number)
     release_memory()
     return sorted_runs.write_run([whole], (number, 0), "", str(directory), pairs_steps.BY_SHUFFLE_KEY)
 

@@ -87,8 +87,6 @@ _PRIVATE = ("Private_Clean:", "Private_Dirty:", "Swap:")
 
 
 def _first_line(path: str) -> str:
-    try:
-        with open(path, encoding="ascii") as file:
-            return file.readline().strip()
-    except OSError:
-        return ""
+    with suppress(OSError), open(path, encoding="ascii") as file:
+        return file.readline().strip()
+    return ""

@@ -27,8 +27,8 @@ from wikianchor.pipelines.engine.resume import result_type
 from wikianchor.pipelines.engine.sorted_runs import (
     KeyRange,
     MergeTask,
+    SortedRows,
     SortedRun,
-    Sorter,
     Sorting,
     cut_rows,
     merge_runs,
@@ -169,7 +169,7 @@ def spill_runs(
     """Run a map step for a unit and write its rows as sorted runs; return the result of the step, and the runs."""
     runs: list[SortedRun] = []
     group = unit.wiki if grouped else ""
-    rows = _SortedRows(step(unit, *sides), Sorter(sorting, unit.order))
+    rows = SortedRows(step(unit, *sides), sorting, unit.order)
     for table in rows:
         release_memory()
         runs.append(write_run([table], (unit.order, len(runs)), group, directory, sorting))
@@ -182,7 +182,7 @@ def spill_runs(
 def map_chunks(unit: Any, step: MapStep, sorting: Sorting, grouped: bool, *sides: Any) -> Iterator[Any]:
     """Run a map step for a unit and yield its rows as sorted chunks, (group, serialised rows), beside its result."""
     group = unit.wiki if grouped else ""
-    rows = _SortedRows(step(unit, *sides), Sorter(sorting, unit.order))
+    rows = SortedRows(step(unit, *sides), sorting, unit.order)
     with mark_errors():
         for table in rows:
             for batch in table.combine_chunks().to_batches():
@@ -190,31 +190,6 @@ def map_chunks(unit: Any, step: MapStep, sorting: Sorting, grouped: bool, *sides
             del table
     count(rows.result)
     yield rows.result
-
-
-class _SortedRows:
-    """Iterate over the rows of a map step in sorted tables.
-
-    Attributes:
-        result: what the step returns, once all rows have been read.
-    """
-
-    def __init__(self, tables: Generator[pa.Table, None, Any], sorter: Sorter) -> None:
-        self._tables, self._sorter, self.result = tables, sorter, None
-
-    def __iter__(self) -> Iterator[pa.Table]:
-        for table in self._unsorted():
-            rows = self._sorter.add(table)
-            # Neither table may stay in memory while the step makes the next one.
-            del table
-            if rows is not None:
-                yield rows
-            del rows
-        if (rest := self._sorter.rest()) is not None:
-            yield rest
-
-    def _unsorted(self) -> Iterator[pa.Table]:
-        self.result = yield from self._tables
 
 
 def cut_chunk(chunk: tuple[str, bytes], sorting: Sorting, ranges: Sequence[KeyRange]) -> Iterator[tuple[int, bytes]]:

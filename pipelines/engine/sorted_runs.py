@@ -70,33 +70,40 @@ class KeyRange(NamedTuple):
     high: int | str | None
 
 
-class Sorter:
-    """Collect the rows of a unit and return them as sorted tables of bounded size.
+class SortedRows:
+    """Iterate over the rows of a unit in sorted tables of bounded size.
 
     Args:
-        sorting: the sorting of the rows.
+        tables: the rows.
+        sorting: their sorting.
         unit: number of the unit.
+
+    Attributes:
+        result: what the generator `tables` returns, once all rows have been read.
     """
 
-    def __init__(self, sorting: Sorting, unit: int) -> None:
-        self._sorting, self._next = sorting, unit * UNIT_ROWS
-        self._waiting: list[pa.Table] = []
-        self._rows = self._bytes = 0
+    def __init__(self, tables: Iterable[pa.Table], sorting: Sorting, unit: int) -> None:
+        self._tables, self._sorting, self._next = tables, sorting, unit * UNIT_ROWS
+        self.result: Any = None
 
-    def add(self, rows: pa.Table) -> pa.Table | None:
-        """Add rows; return the rows collected so far, sorted, if they fill a run."""
-        positions = pa.array(np.arange(self._next, self._next + rows.num_rows))
-        self._next += rows.num_rows
-        self._waiting.append(rows.select(self._sorting.schema.names).append_column(POSITION, positions))
-        self._rows += rows.num_rows
-        self._bytes += rows.nbytes
-        return self.rest() if self._rows >= RUN_ROWS or self._bytes >= RUN_BYTES else None
+    def __iter__(self) -> Iterator[pa.Table]:
+        waiting: list[pa.Table] = []
+        rows = size = 0
+        for table in self._unsorted():
+            positions = pa.array(np.arange(self._next, self._next + table.num_rows))
+            self._next += table.num_rows
+            waiting.append(table.select(self._sorting.schema.names).append_column(POSITION, positions))
+            rows, size = rows + table.num_rows, size + table.nbytes
+            # It must not stay in memory while the next table is made.
+            del table
+            if rows >= RUN_ROWS or size >= RUN_BYTES:
+                yield sort_rows(waiting, self._sorting)
+                rows = size = 0
+        if rows:
+            yield sort_rows(waiting, self._sorting)
 
-    def rest(self) -> pa.Table | None:
-        """Return the rows that were added since the last sorted table, sorted; None if there is none."""
-        waiting, self._waiting, held = self._waiting, [], self._rows
-        self._rows = self._bytes = 0
-        return sort_rows(waiting, self._sorting) if held else None
+    def _unsorted(self) -> Iterator[pa.Table]:
+        self.result = yield from self._tables
 
 
 def sort_rows(tables: list[pa.Table], sorting: Sorting) -> pa.Table:

@@ -18,8 +18,8 @@ from wikianchor.pipelines.engine.sorted_runs import (
     UNIT_ROWS,
     KeyRange,
     Shard,
+    SortedRows,
     SortedRun,
-    Sorter,
     Sorting,
     cut_rows,
     key_ranges,
@@ -77,12 +77,11 @@ def chunks_of(case: Given) -> list[tuple[int, pa.Table]]:
     """Return the sorted tables that the units give, with their units."""
     found = []
     for unit, keys in enumerate(case.units):
-        sorter = Sorter(case.sorting, unit)
         texts = [f"row {unit}.{number}" for number in range(len(keys))]
         schema = case.sorting.schema
         rows = pa.table({"key": pa.array(keys, schema.field("key").type), "text": texts}).select(schema.names)
-        tables = [sorter.add(rows.slice(at, case.table_rows)) for at in range(0, len(keys), case.table_rows)]
-        found += [(unit, table) for table in [*tables, sorter.rest()] if table is not None]
+        tables = [rows.slice(at, case.table_rows) for at in range(0, len(keys), case.table_rows)]
+        found += [(unit, table) for table in SortedRows(tables, case.sorting, unit)]
     return found
 
 
