@@ -83,7 +83,9 @@ class SortedRows:
     """
 
     def __init__(self, tables: Iterable[pa.Table], sorting: Sorting, unit: int) -> None:
-        self._tables, self._sorting, self._next = tables, sorting, unit * UNIT_ROWS
+        self._sorting, self._next = sorting, unit * UNIT_ROWS
+        # A generator has a result, other iterables do not.
+        self._tables: Any = tables
         self.result: Any = None
 
     def __iter__(self) -> Iterator[pa.Table]:
