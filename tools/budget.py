@@ -146,7 +146,7 @@ def option_files(files: Iterable[str]) -> Iterator[Place]:
         # An option of a pipeline is another one than that of the trainer with its name; both sides share some groups.
         side = name.partition("/")[0].removeprefix("wikianchor")
         for node in nodes:
-            if isinstance(node, ast.AnnAssign) and _is_option(node.value):
+            if isinstance(node, ast.AnnAssign) and _last_name(getattr(node.value, "func", None)) == "option":
                 option = _last_name(node.target)
                 users = sorted(user for user in where[option] if user.startswith(side))
                 # Words such as `output` are the names of many options.
@@ -236,13 +236,9 @@ def _calls(files: Iterable[str], *, tests: bool | None) -> Iterator[tuple[str, a
                 yield name, node
 
 
-def _last_name(node: ast.expr) -> str:
+def _last_name(node: ast.expr | None) -> str:
     """Return the name that a name or an attribute ends with, "" for any other expression."""
     return node.attr if isinstance(node, ast.Attribute) else str(getattr(node, "id", ""))
-
-
-def _is_option(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Call) and _last_name(node.func) == "option"
 
 
 def _docstring(node: ast.AST) -> str:

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
 
-from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import add_options, declared
 from wikianchor.pipelines.engine.flags import EngineFlags
@@ -105,16 +104,3 @@ def shuffle_of(options: PipelineOptions) -> str:
         return str(chosen)
     runner = str(options.view_as(StandardOptions).runner or "DirectRunner").rpartition(".")[2].lower()
     return "files" if runner in _BY_FILES else "beam" if runner in _BY_BEAM else ""
-
-
-def check_shuffle(shuffle: str) -> None:
-    """Check that the kind of shuffle is known, before a graph is built that needs it.
-
-    Raises:
-        UsageError: the runner may be one machine or a cluster.
-    """
-    if not shuffle:
-        raise UsageError(
-            "--shuffle: this runner may be one machine or a cluster: "
-            "give --shuffle=files where all workers share a local disk, else --shuffle=beam"
-        )

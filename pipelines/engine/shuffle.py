@@ -19,10 +19,10 @@ import pyarrow as pa
 from apache_beam.typehints.decorators import no_annotations
 from pyarrow import ipc
 
+from wikianchor.io.errors import UsageError
 from wikianchor.pipelines.dataset.arrow_files import ArrowFile
 from wikianchor.pipelines.dataset.arrow_memory import release_memory
 from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.engine.options import check_shuffle
 from wikianchor.pipelines.engine.resume import result_type
 from wikianchor.pipelines.engine.sorted_runs import (
     KeyRange,
@@ -69,6 +69,9 @@ class Shuffle(beam.PTransform):
         reduce_sides: side inputs of the reduce step, or what returns them, given the PCollection of the units' results.
         grouped: whether rows of different wikis are apart.
         empty: whether the reduce step is called for shards without a row, too.
+
+    Raises:
+        UsageError: the runner may be one machine or a cluster.
     """
 
     def __init__(
@@ -85,7 +88,11 @@ class Shuffle(beam.PTransform):
         empty: bool = False,
     ) -> None:
         super().__init__()
-        check_shuffle(work.shuffle)
+        if not work.shuffle:
+            raise UsageError(
+                "--shuffle: this runner may be one machine or a cluster: "
+                "give --shuffle=files where all workers share a local disk, else --shuffle=beam"
+            )
         self._name, self._work, self._sorting = name, work, sorting
         self._map_step, self._map_sides, self._grouped = map_step, map_sides, grouped
         self._empty = empty
