@@ -78,6 +78,10 @@ class Dataset(NamedTuple):
         """Yield the row groups of a config's shards, in order, as `read_batches` does."""
         return chain.from_iterable(read_batches(path, columns, only) for path in self.shards(config))
 
+    def iterate(self, config: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a config, in order, with these columns; a row group is in memory as Python values."""
+        return (row for batch in self.batches(config, columns) for row in batch.to_pylist())
+
     def items(self, column: str, qids: Iterable[int]) -> Iterator[dict[str, Any]]:
         """Yield the number and a column of those rows of the config `entities` that are about some items."""
         wanted = pa.array(sorted(qids), pa.int64())

@@ -170,12 +170,11 @@ def _origins(texts: Sequence[Text], sources: Mapping[str, Sequence[Dataset]], le
     titles = {(wiki, page.title) for (wiki, _), page in pages.items()}
     items: dict[tuple[str, str | int], int] = {}
     for dataset in sources.get("entities", ()) if pages else ():
-        for batch in dataset.batches("sitelinks", ["wiki", "qid", "title", "page_id"]):
-            for link in batch.to_pylist():
-                if (link["wiki"], link["title"]) in titles:
-                    items[link["wiki"], link["title"]] = link["qid"]
-                elif (link["wiki"], link["page_id"]) in pages:
-                    items[link["wiki"], link["page_id"]] = link["qid"]
+        for link in dataset.iterate("sitelinks", ["wiki", "qid", "title", "page_id"]):
+            if (link["wiki"], link["title"]) in titles:
+                items[link["wiki"], link["title"]] = link["qid"]
+            elif (link["wiki"], link["page_id"]) in pages:
+                items[link["wiki"], link["page_id"]] = link["qid"]
     of_items: dict[tuple[str, int], set[str]] = {}
     for kind in kinds.difference(OF_PAGES):
         qids = {text.qid for text in texts if text.kind == kind}

@@ -62,11 +62,10 @@ def _titles_of_items(sentences: Dataset, entities: Dataset) -> dict[int, str]:
         pages |= {page: title for page, title, region in zip(*columns, strict=True) if region == "lead"}
     wiki, titles = wiki_of(sentences), set(pages.values())
     items: dict[int, str] = {}
-    for batch in entities.batches("sitelinks", ["wiki", "qid", "title", "page_id"]):
-        for link in batch.to_pylist():
-            title = link["title"] if link["title"] in titles else pages.get(link["page_id"])
-            if link["wiki"] == wiki and title is not None:
-                items[link["qid"]] = title
+    for link in entities.iterate("sitelinks", ["wiki", "qid", "title", "page_id"]):
+        title = link["title"] if link["title"] in titles else pages.get(link["page_id"])
+        if link["wiki"] == wiki and title is not None:
+            items[link["qid"]] = title
     return items
 
 
@@ -88,10 +87,9 @@ def _problems(
     """
     members: dict[int, list[int]] = defaultdict(list)
     types = {row["type_qid"] for row in rows}
-    for batch in pairs.batches("entities", ["qid", "types"]):
-        for item in batch.to_pylist():
-            for type_qid in types.intersection(item["types"]) if item["qid"] in titles else ():
-                members[type_qid].append(item["qid"])
+    for item in pairs.iterate("entities", ["qid", "types"]):
+        for type_qid in types.intersection(item["types"]) if item["qid"] in titles else ():
+            members[type_qid].append(item["qid"])
     names = _names({qid for of_type in members.values() for qid in of_type}, titles, sentences, entities)
     text_of, links_of = _pages({row["page_id"] for row in rows}, sentences)
     # What a name is made of: a page that names the entity has the first letters of each.
@@ -138,9 +136,6 @@ def _pages(page_ids: set[int], sentences: Dataset) -> tuple[Mapping[int, str], M
         for page, text in zip(batch["page_id"].to_pylist(), batch["text"].to_pylist(), strict=True):
             if page in page_ids:
                 texts[page].append(text.casefold())
-    links: dict[int, Set[str]] = {}
-    for batch in sentences.batches("titles", ["page_id", "links"]):
-        for row in batch.to_pylist():
-            if row["page_id"] in page_ids:
-                links[row["page_id"]] = set(row["links"])
+    rows = sentences.iterate("titles", ["page_id", "links"])
+    links = {row["page_id"]: set(row["links"]) for row in rows if row["page_id"] in page_ids}
     return {page: "\n".join(texts[page]) for page in page_ids}, links
