@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -188,3 +188,16 @@ class PartWriter(PartFile):
             # Parquet's zstd frames have no checksum: without this a flipped bit can be read as data.
             write_page_checksum=True,
         )
+
+
+def write_part(
+    directory: str, config: str, order: int, schema: pa.Schema, rows: Sequence[Mapping[str, Any]]
+) -> tuple[Part, ...]:
+    """Write rows as a part of one row group; return the part, or nothing where there are no rows.
+
+    Raises:
+        InputError: the disk is full, or the directory cannot be written.
+    """
+    with PartWriter(directory, config, order, schema) as writer:
+        writer.write(pa.Table.from_pylist(rows, schema))
+    return (writer.part,) if writer.part else ()

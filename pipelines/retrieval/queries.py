@@ -8,11 +8,10 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from wikianchor.pipelines.arrays.hashing import mix
 from wikianchor.pipelines.arrays.minhash import fold
-from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
+from wikianchor.pipelines.dataset.part_writer import Part, write_part
 from wikianchor.pipelines.dataset.reader import NumberedShard, dataset_at, read_rows
 from wikianchor.pipelines.retrieval.candidates import any_keys
 from wikianchor.pipelines.retrieval.tables import (
@@ -168,9 +167,6 @@ def write_queries(task: RetrievalTask, chosen: Chosen, shards: Sequence[Passages
         queries.append({**{key: row.get(key) for key in QUERIES.names}, "id": name, "distractors": others})
         for passage, grade in graded[row["target_qid"]]:
             qrels.append({"query-id": name, "corpus-id": passage, "score": grade})
-    parts = []
-    for config, schema, table in (("queries", QUERIES, queries), ("qrels", QRELS, qrels)):
-        with PartWriter(task.work.parts, config, 0, schema) as writer:
-            writer.write(pa.Table.from_pylist(table, schema))
-        parts += [writer.part] if writer.part else []
-    return parts
+    directory = task.work.parts
+    written = write_part(directory, "queries", 0, QUERIES, queries), write_part(directory, "qrels", 0, QRELS, qrels)
+    return list(chain(*written))

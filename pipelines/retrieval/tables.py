@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from wikianchor.pipelines.arrays.hashing import Hashes, hash_strings
 from wikianchor.pipelines.arrays.minhash import fold
-from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
+from wikianchor.pipelines.dataset.part_writer import Part, write_part
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.retrieval.options import RetrievalOptions
@@ -141,10 +141,8 @@ class RetrievalTask:
 
 def write_table(work: Workspace, name: str, order: int, rows: Sequence[Mapping[str, Any]]) -> str:
     """Write candidates below the workspace, and return the path; "" for none."""
-    table = pa.Table.from_pylist([{**dict.fromkeys(CANDIDATES.names), **row} for row in rows], CANDIDATES)
-    with PartWriter(work.scratch, name, order, CANDIDATES) as writer:
-        writer.write(table)
-    return writer.part.path if writer.part else ""
+    whole = [{**dict.fromkeys(CANDIDATES.names), **row} for row in rows]
+    return next((part.path for part in write_part(work.scratch, name, order, CANDIDATES, whole)), "")
 
 
 def read_table(path: str) -> list[dict[str, Any]]:

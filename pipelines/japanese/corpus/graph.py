@@ -164,6 +164,6 @@ def commit_corpus(
     tokens = sum(shard.tokens for shard in shards)
     statistics = {"sentences": rows, "tokens": tokens, "unique_tokens": len({word for word, _ in words})}
     parts = [part for shard in shards for part in shard.parts]
-    if not problems and (part := steps.write_words(work, words)) is not None:
-        parts.append(part)
+    if not problems:
+        parts += steps.write_words(work, words)
     commit_dataset(output, work, head, parts=parts, ledger={**ledger, "statistics": statistics}, problems=problems)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from wikianchor.pipelines.arrays.hashing import hash_string, mix
 from wikianchor.pipelines.arrays.tables import open_tables, save_tables
-from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
+from wikianchor.pipelines.dataset.part_writer import Part, PartWriter, write_part
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.japanese.choices import SPAN_RULES
@@ -274,10 +274,8 @@ def write_shard(parsed: ParsedRange, work: Workspace, verdict_path: str) -> Corp
     return CorpusWritten((file.part,) if file.part else (), counts, tokens, dict(words))
 
 
-def write_words(work: Workspace, words: Counter[tuple[str, str]]) -> Part | None:
+def write_words(work: Workspace, words: Counter[tuple[str, str]]) -> tuple[Part, ...]:
     """Write the number of occurrences of each word in the corpus, the most frequent first."""
     ordered = sorted(words.items(), key=lambda item: (-item[1], item[0]))
     rows = [{"word": word, "pos": pos, "count": count} for (word, pos), count in ordered]
-    with PartWriter(work.parts, "words", 0, corpus.WORDS) as file:
-        file.write(pa.Table.from_pylist(rows, corpus.WORDS))
-    return file.part
+    return write_part(work.parts, "words", 0, corpus.WORDS, rows)

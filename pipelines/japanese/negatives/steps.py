@@ -14,11 +14,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import apache_beam as beam
-import pyarrow as pa
 from apache_beam.ml.inference.base import ModelHandler, PredictionResult
 
 from wikianchor.io.errors import InputError
-from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
+from wikianchor.pipelines.dataset.part_writer import Part, write_part
 from wikianchor.pipelines.dataset.reader import NumberedShard, read_batches
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.resume import CachedStep, order_of
@@ -208,6 +207,5 @@ class WriteShard:
             if kept:
                 lists = {"negatives": list(kept), "ranks": list(kept.values())}
                 rows.append({"text": item.text, "sentence_id": sentence_id, **lists, "holes": len(item.spans)})
-        with PartWriter(self._work.parts, "negatives", shard.order, negatives.SCHEMA) as file:
-            file.write(pa.Table.from_pylist(rows, negatives.SCHEMA))
-        return NegativesWritten((file.part,) if file.part else (), dict(counts))
+        parts = write_part(self._work.parts, "negatives", shard.order, negatives.SCHEMA, rows)
+        return NegativesWritten(parts, dict(counts))
