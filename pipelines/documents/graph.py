@@ -10,7 +10,6 @@ items of titles.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
@@ -23,7 +22,7 @@ from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.documents.options import DocumentsOptions
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import DOCUMENTS
-from wikianchor.pipelines.engine.stage import Stage, commit_dataset, run_stage
+from wikianchor.pipelines.engine.stage import Stage, commit_dataset, counts_by_kind, run_stage
 from wikianchor.pipelines.wikimedia.languages import is_wikipedia
 from wikianchor.schemas import documents as schema
 
@@ -89,10 +88,7 @@ def build(
 
 def commit_joined(output: str, work: Workspace, head: Mapping[str, Any], joined: Iterable[Any]) -> None:
     """Commit the dataset; the ledger has the links of each wiki by whether they got an item."""
-    ordered = sorted(joined, key=attrgetter("order"))
-    links: dict[str, Counter[str]] = {}
-    for shard in ordered:
-        links.setdefault(shard.wiki, Counter()).update(shard.links)
-    ledger = {"links": {wiki: dict(sorted(counts.items())) for wiki, counts in sorted(links.items())}}
-    parts = [part for shard in ordered for part in shard.parts]
-    commit_dataset(output, work, head, parts=parts, ledger=ledger, problems=())
+    shards = list(joined)
+    counts = ({f"{shard.wiki}:{name}": number for name, number in shard.links.items()} for shard in shards)
+    parts = [part for shard in shards for part in shard.parts]
+    commit_dataset(output, work, head, parts=parts, ledger={"links": counts_by_kind(counts)}, problems=())

@@ -11,9 +11,9 @@ The elements are wikis and shards. Rows keep the order of `documents`, `entities
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -24,7 +24,7 @@ from wikianchor.pipelines.dataset.reader import Dataset, numbered_shards, open_o
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import LINKING
-from wikianchor.pipelines.engine.stage import Stage, commit_dataset, run_stage
+from wikianchor.pipelines.engine.stage import Stage, commit_dataset, counts_by_kind, run_stage
 from wikianchor.pipelines.linking.options import LinkingOptions
 from wikianchor.schemas import documents as documents_schema
 from wikianchor.schemas import entities as entities_schema
@@ -129,16 +129,8 @@ def commit_linking(output: str, work: Workspace, head: Mapping[str, Any], *writt
     The ledger has the links of each wiki by whether they lead to an item; of its rows how many are in each split, and
     for how many the item is the first candidate, or among the 30 first; and the numbers of items and names.
     """
-    ledger: dict[str, Any] = {}
-    parts = []
-    for shards in written:
-        totals: dict[str, Counter[str]] = {}
-        for shard in sorted(shards, key=attrgetter("order")):
-            parts += shard.parts
-            for name, counts in shard.counts.items():
-                totals.setdefault(name, Counter()).update(counts)
-        for name, counts in sorted(totals.items()):
-            kind, _, wiki = name.partition(":")
-            of_kind = ledger.setdefault(kind, {})
-            (of_kind.setdefault(wiki, {}) if wiki else of_kind).update(sorted(counts.items()))
+    shards = list(chain(*written))
+    ledger: dict[str, Any] = counts_by_kind(shard.counts for shard in shards)
+    ledger |= {kind: counts_by_kind([ledger[kind]]) for kind in ("links", "candidates") if kind in ledger}
+    parts = [part for shard in shards for part in shard.parts]
     commit_dataset(output, work, head, parts=parts, ledger=ledger, problems=())

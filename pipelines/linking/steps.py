@@ -47,11 +47,11 @@ _SCHEMAS = {"linking": linking.SCHEMA, "items": linking.ITEMS, "names": linking.
 
 
 class Written(NamedTuple):
-    """The files of a shard, and counts: of links by wiki, of candidates by wiki, or of items or names."""
+    """The files of a shard, and counts: of links and of candidates by wiki, or of items or names."""
 
     order: int
     parts: tuple[Part, ...]
-    counts: dict[str, dict[str, int]]
+    counts: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class LinkingTask:
 
 def write_links(shard: NumberedShard, task: LinkingTask, indexes: Mapping[str, WikiIndexes]) -> Written:
     """Write the links of a shard of documents to items, one row each; count those without an item."""
-    counts: dict[str, Counter[str]] = {}
+    counts = Counter[str]()
     with ExitStack() as stack:
         writers = [task.writer("linking", shard.order, name) for name in SPLITS]
         for writer in writers:
@@ -99,18 +99,16 @@ def write_links(shard: NumberedShard, task: LinkingTask, indexes: Mapping[str, W
                 _count_candidates(chosen, SPLITS[number], counts)
                 task.write(writer, "linking", chosen)
     parts = tuple(writer.part for writer in writers if writer.part)
-    return Written(
-        shard.order, parts, {name: dict(sorted(of_name.items())) for name, of_name in sorted(counts.items())}
-    )
+    return Written(shard.order, parts, dict(sorted(counts.items())))
 
 
-def _in_groups(path: str, counts: dict[str, Counter[str]]) -> Iterator[list[dict[str, Any]]]:
+def _in_groups(path: str, counts: Counter[str]) -> Iterator[list[dict[str, Any]]]:
     """Yield the links of documents to items, about ROW_GROUP at a time; count all links by wiki."""
     rows: list[dict[str, Any]] = []
     for document in read_rows(path, DOCUMENT_COLUMNS):
         links = list(rows_of_document(document))
-        of_wiki = counts.setdefault(f"links:{document['wiki']}", Counter())
-        of_wiki.update(kept=len(links), no_item=len(document["links"]) - len(links), seen=len(document["links"]))
+        numbers = {"kept": len(links), "no_item": len(document["links"]) - len(links), "seen": len(document["links"])}
+        counts.update({f"links:{document['wiki']}:{name}": number for name, number in numbers.items()})
         rows += links
         if len(rows) >= ROW_GROUP:
             yield rows
@@ -237,20 +235,20 @@ def _or_none(ranks: Ints) -> list[int | None]:
     return [rank if 0 <= rank < CANDIDATES else None for rank in ranks.tolist()]
 
 
-def _count_candidates(rows: pa.Table, split: str, counts: dict[str, Counter[str]]) -> None:
+def _count_candidates(rows: pa.Table, split: str, counts: Counter[str]) -> None:
     """Count for how many rows the item is the first candidate, and one of the candidates."""
     for wiki in pc.unique(rows["wiki"]).to_pylist():
         of_wiki = rows.filter(pc.equal(rows["wiki"], wiki))
-        of_ranks = counts.setdefault(f"candidates:{wiki}", Counter())
-        of_ranks.update({split: of_wiki.num_rows})
+        kind = f"candidates:{wiki}"
+        counts[f"{kind}:{split}"] += of_wiki.num_rows
         for name, column in (("", of_wiki["rank"]), ("held_out_", of_wiki["held_out_rank"])):
-            first = pc.sum(pc.equal(column, 0)).as_py() or 0
-            of_ranks.update({f"{name}first": first, f"{name}among_30": len(column) - column.null_count})
+            counts[f"{kind}:{name}first"] += pc.sum(pc.equal(column, 0)).as_py() or 0
+            counts[f"{kind}:{name}among_30"] += len(column) - column.null_count
 
 
 def write_items(shard: NumberedShard, task: LinkingTask, indexes: Mapping[str, WikiIndexes]) -> Written:
     """Write the items of a shard of `entities` that have a page in the documents or a link."""
-    counts = Counter(kept=0, no_page=0)
+    counts = Counter({"items:kept": 0, "items:no_page": 0})
     tables = {wiki: Pages(index.pages) for wiki, index in sorted(indexes.items())}
     # Two wikis may have the names of one.
     of_links = {index.wiki_of_names: index.links for _, index in sorted(indexes.items())}.values()
@@ -268,23 +266,24 @@ def write_items(shard: NumberedShard, task: LinkingTask, indexes: Mapping[str, W
                 for row, page_id, title, lead in zip(rows.tolist(), *(value.tolist() for value in values), strict=True):
                     pages[row].append({"wiki": wiki, "page_id": page_id, "title": title, "lead": lead})
             kept = (links > 0) | np.array([bool(of_item) for of_item in pages], bool)
-            counts.update(kept=int(kept.sum()), no_page=int((~kept).sum()))
+            counts.update({"items:kept": int(kept.sum()), "items:no_page": int((~kept).sum())})
             given = {name: batch[name] for name in columns}
             of_pages = pa.array(pages, linking.ITEMS.field("pages").type)
             table_of_items = pa.table({**given, "links": pa.array(links), "pages": of_pages})
             task.write(writer, "items", table_of_items.filter(pa.array(kept)))
-    return Written(shard.order, (writer.part,) if writer.part else (), {"items": dict(counts)})
+    return Written(shard.order, (writer.part,) if writer.part else (), dict(counts))
 
 
 def write_names(shard: NumberedShard, task: LinkingTask) -> Written:
     """Write the names of a shard of `mentions`, one row each, with their candidates."""
-    counts = Counter(kept=0, candidates=0)
+    counts = Counter({"names:kept": 0, "names:candidates": 0})
     with task.writer("names", shard.order) as writer:
         for rows in _whole_names(shard.path):
             table = _name_table(rows)
-            counts.update(kept=table.num_rows, candidates=len(table["candidates"].combine_chunks().flatten()))
+            candidates = len(table["candidates"].combine_chunks().flatten())
+            counts.update({"names:kept": table.num_rows, "names:candidates": candidates})
             task.write(writer, "names", table)
-    return Written(shard.order, (writer.part,) if writer.part else (), {"names": dict(counts)})
+    return Written(shard.order, (writer.part,) if writer.part else (), dict(counts))
 
 
 def _whole_names(path: str) -> Iterator[pa.Table]:

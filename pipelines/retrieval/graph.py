@@ -14,7 +14,6 @@ The elements are shards. What is sampled follows from hashes of page ids and off
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
@@ -27,7 +26,7 @@ from wikianchor.pipelines.dataset.reader import numbered_shards, open_one
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import LINKING
-from wikianchor.pipelines.engine.stage import Stage, commit_dataset, run_stage
+from wikianchor.pipelines.engine.stage import Stage, commit_dataset, counts_by_kind, run_stage
 from wikianchor.pipelines.retrieval.options import RetrievalOptions
 from wikianchor.schemas import documents as documents_schema
 from wikianchor.schemas import entities as entities_schema
@@ -141,13 +140,8 @@ def commit_retrieval(
     from wikianchor.pipelines.retrieval.queries import write_queries
 
     shards = sorted(passages, key=attrgetter("order"))
-    counts: Counter[str] = Counter(merged.counts) + Counter(chosen.counts)
-    for result in (*candidates, *shards):
-        counts.update(result.counts)
+    counts = counts_by_kind(result.counts for result in (merged, chosen, *candidates, *shards))
     parts = [part for shard in shards for part in shard.parts]
     parts += write_queries(task, chosen, shards)
-    ledger: dict[str, dict[str, dict[str, int]]] = {}
-    for key, number in sorted(counts.items()):
-        kind, wiki, bucket = key.split(":")
-        ledger.setdefault(kind, {}).setdefault(wiki, {})[bucket] = number
+    ledger = {kind: counts_by_kind([by_wiki]) for kind, by_wiki in counts.items()}
     commit_dataset(output, task.work, head, parts=parts, ledger=ledger, problems=())
