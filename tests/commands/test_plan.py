@@ -256,9 +256,9 @@ def test_progress_files_add_up(tmp_path: Path) -> None:
 def test_progress_that_has_not_changed_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As that of hundreds of wikis, twice a second."""
     reads: list[Any] = []
-    load = json.load
+    load = json.loads
     monkeypatch.setattr(
-        "wikianchor.pipelines.engine.progress_file.json.load", lambda file: reads.append(1) or load(file)
+        "wikianchor.pipelines.engine.progress_file.json.loads", lambda text: reads.append(1) or load(text)
     )
     for number in range(9):
         ProgressFile(str(tmp_path), str(number)).write(1, {})

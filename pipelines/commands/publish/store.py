@@ -91,7 +91,7 @@ class Hub:
         if match is None:
             raise UsageError(f"--to={target}: write it like hf://user/name, the name of a {kind}")
         try:
-            import huggingface_hub
+            import huggingface_hub.errors
             from huggingface_hub.utils import disable_progress_bars, logging
         except ImportError as error:
             raise UsageError("--to=hf://... needs huggingface_hub: pip install 'wikianchor[hub]'") from error
