@@ -101,7 +101,7 @@ def compare(site: Site, pages: dict[str, str], truth: dict[str, Any]) -> Counter
 
 def blocks_of(page: dict[str, Any]) -> Counter[str]:
     """Return the blocks of text of a page."""
-    return Counter(filter(None, map(mediawiki.fold, page["blocks"])))
+    return Counter(filter(None, map(mediawiki.with_plain_digits, page["blocks"])))
 
 
 def rows(totals: dict[str, Counter[str]]) -> Iterator[list[object]]:

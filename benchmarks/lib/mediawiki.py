@@ -307,6 +307,11 @@ def fold(text: str) -> str:
     return " ".join(text.split())
 
 
+def with_plain_digits(text: str) -> str:
+    """Fold white space, and make raised and lowered digits plain."""
+    return fold(text).translate(_RAISED)
+
+
 class Rendered:
     """A page that MediaWiki shows, to compare sentences with.
 
@@ -316,7 +321,7 @@ class Rendered:
     """
 
     def __init__(self, blocks: Iterable[str], unknown: bool) -> None:
-        self._blocks = [fold(block).translate(_RAISED) for block in blocks]
+        self._blocks = [with_plain_digits(block) for block in blocks]
         self._text = " ".join(self._blocks)
         self._unspaced = _BLANK.sub("", self._text)
         self._mended = ""
@@ -332,7 +337,7 @@ class Rendered:
         >>> page.judge("Bonn (1990) is a town people.")
         'hole'
         """
-        sentence = fold(sentence).translate(_RAISED)
+        sentence = with_plain_digits(sentence)
         if sentence in self._text:
             return SAME if any(sentence in block for block in self._blocks) else JOINED
         unspaced = _BLANK.sub("", sentence)
