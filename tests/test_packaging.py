@@ -13,8 +13,10 @@ from email.message import Message
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.conftest import Ended
+from tools.require_core import with_core
 from wikianchor.io import version
 from wikianchor.io.config_file import tomllib
 
@@ -257,3 +259,20 @@ def test_the_source_distribution_can_be_tested(built: Path, tmp_path: Path) -> N
     surroundings = {**os.environ, "PYTHONPATH": str(source)}
     ended = subprocess.run(command, cwd=source, env=surroundings, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_a_release_requires_the_core_where_it_has_a_wheel() -> None:
+    project = tomllib.loads(with_core((ROOT / "pyproject.toml").read_text("utf-8")))["project"]
+    requirement = Requirement(project["dependencies"][0])
+    assert [requirement.name, str(requirement.specifier)] == ["wikianchor-core", "==0.1.0"]
+    machines = {
+        ("linux", "x86_64"): True,
+        ("darwin", "arm64"): True,
+        ("linux", "riscv64"): False,
+        ("win32", "x86_64"): False,
+    }
+    for (platform, machine), has_wheel in machines.items():
+        environment = {"sys_platform": platform, "platform_machine": machine}
+        environment["platform_python_implementation"] = "CPython"
+        assert requirement.marker is not None
+        assert requirement.marker.evaluate(environment) == has_wheel
