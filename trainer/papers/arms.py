@@ -68,6 +68,11 @@ class ArmsRun:
         """The directory of everything that the command writes."""
         return str(self.flags["output"])
 
+    @property
+    def model(self) -> str:
+        """The model that training begins with, "" with --new."""
+        return "" if self.flags.get("new") else str(self.flags["model"])
+
     @cached_property
     def pairs(self) -> PairDataset:
         """The dataset that the rows come from."""
@@ -76,9 +81,8 @@ class ArmsRun:
     @cached_property
     def revision(self) -> str:
         """A short hash of what vectors of entities and mined negatives depend on: the pairs and the model."""
-        model = str(self.flags["model"])
-        facts = [self.pairs.fingerprint, model_revision(model) if os.path.isdir(model) else model]
-        return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:16]
+        revision = model_revision(self.model) if os.path.isdir(self.model) else self.model
+        return hashlib.sha256("\0".join([self.pairs.fingerprint, revision]).encode()).hexdigest()[:16]
 
     @cached_property
     def rows(self) -> pa.Table:
@@ -105,12 +109,12 @@ class ArmsRun:
 
     @cached_property
     def vectors(self) -> str:
-        """The file of initial entity vectors: the user's, or the labels in the vectors of the model."""
-        if given := self.flags.get("entity_vectors"):
-            return str(given)
+        """The file of initial entity vectors: the user's, the labels in the vectors of the model, or "" with --new."""
+        if (given := self.flags.get("entity_vectors")) or not self.model:
+            return str(given or "")
         path = f"{self.output}/vectors-{self.revision}.safetensors"
         if not os.path.exists(path):
-            options = EntityVectorsOptions(data=self.pairs.path, encode=str(self.flags["model"]), output=path)
+            options = EntityVectorsOptions(data=self.pairs.path, encode=self.model, output=path)
             print(initial_vectors.make(options), file=sys.stderr)
         return path
 
@@ -151,13 +155,13 @@ class ArmsRun:
         if os.path.exists(directory):
             return directory
         change = VARIANTS.get(arm.variant)
-        rows = change(self.rows, self.pairs, Encoder.load(str(self.flags["model"]))) if change else self.rows
+        rows = change(self.rows, self.pairs, self.model) if change else self.rows
         return write_variant(self.pairs, rows, directory)
 
     def outcomes(self, arm: Arm, language: str, seed: int) -> Outcomes:
         """Train and score a run, or read what an earlier command has scored."""
         config = self.config(arm, language, seed) if arm.objective else None
-        facts = config.record() if config else {"model": self.flags["model"]}
+        facts = config.record() if config else {"model": self.model}
         facts = {name: value for name, value in facts.items() if name not in ("output", "cache")}
         sets = self.sets(language)
         files = sorted(digest for _, parts in sets.tasks for part in parts for digest in part.source.files.values())
@@ -168,7 +172,7 @@ class ArmsRun:
                 if str(kept["key"]) == key:
                     return {name: kept[name] for name in kept.files if name != "key"}
         print(f"-- {self.name(arm, language, seed)}", file=sys.stderr, flush=True)
-        model = task.run(config) if config else str(self.flags["model"])
+        model = task.run(config) if config else self.model
         outcomes = self.judge(Encoder.load(model, device=choose_device(str(self.flags.get("device", "")))), sets)
         with writing(path):
             os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -183,11 +187,13 @@ class ArmsRun:
     def judge(self, encoder: Encoder, sets: LoadedSets) -> dict[str, Values]:
         """Return the value of each item of each set."""
         vectors = SentenceVectors(encoder)
-        outcomes: dict[str, Values] = {}
-        for evaluation, parts in sets.tasks:
-            for part in parts:
-                values = (sts_values if isinstance(part, ScoredPairs) else tatoeba_values)(part, vectors)
-                outcomes[f"{evaluation.name.partition('.')[0]} {short(part.name)}"] = values
+        outcomes: dict[str, Values] = {
+            f"{evaluation.name.partition('.')[0]} {short(part.name)}": (
+                sts_values(part, vectors) if isinstance(part, ScoredPairs) else tatoeba_values(part, vectors)
+            )
+            for evaluation, parts in sets.tasks
+            for part in parts
+        }
         if self.comparison.held_out:
             rows = self.held_out
             outcomes |= {"entities of one type": typed_values(rows, vectors), "items": item_values(rows, vectors)}
@@ -198,7 +204,7 @@ class ArmsRun:
 
         Seeds come before arms and languages, so that what is scored when a command is stopped can be compared.
         """
-        arms, languages = self.comparison.arms, self.languages
+        arms, languages = self.comparison.trained(self.flags), self.languages
         if not self.chosen.seeds:
             raise UsageError("--seeds: name one at least")
         scored: dict[tuple[str, str], list[Outcomes]] = {}
@@ -230,7 +236,7 @@ class ArmsRun:
         seeds = max(map(len, scored.values()))
         pairs = f"{self.pairs.rows:,} pairs, fingerprint {self.pairs.fingerprint[:16]}"
         drawn = f"{seeds} seed{'s' * (seeds > 1)}"
-        about = f"{self.flags['model']}, {drawn}, {pairs}; 95 % intervals over seeds and test items."
+        about = f"{self.model or 'a new model'}, {drawn}, {pairs}; 95 % intervals over seeds and test items."
         return f"## {self.comparison.title}\n\n{about}\n\n{markdown_table(head, lines)}"
 
 

@@ -37,7 +37,8 @@ ARMS_HELP = """\
 
 Arms: {arms}. Each is trained once for each seed, scored, and removed; scores are kept in OUTPUT/scores, so the same
 command goes on where it was stopped. Entities begin with the vectors of their labels unless --entity_vectors names
-others. Every option of `wikianchor train ease` may be given, and holds for all arms.
+others. Every option of `wikianchor train ease` may be given, and holds for all arms. With --new in place of --model,
+training has a random start, and arms that need an encoder are left out.
 """
 
 

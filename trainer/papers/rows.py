@@ -148,9 +148,15 @@ class Comparison:
         """Raise UsageError for options of the training that are missing, or have no meaning in a comparison."""
         if "seed" in flags:
             raise UsageError("--seed: a comparison has several: use --seeds")
-        for name in ("data", "model", "output"):
+        if flags.get("new") and self.by_language:
+            raise UsageError("--new: these are languages that a model does not know: give --model")
+        for name in ("data", "output") if flags.get("new") else ("data", "model", "output"):
             if not flags.get(name):
                 raise UsageError(f"--{name} is missing")
+
+    def trained(self, flags: Mapping[str, Any]) -> Sequence[Arm]:
+        """Return the arms of a training: with --new all but those that an encoder is needed for."""
+        return [arm for arm in self.arms if not flags.get("new") or (arm.objective and arm.variant != "mined")]
 
 
 COMPARISONS = {

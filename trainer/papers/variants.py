@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +13,7 @@ from numpy.typing import NDArray
 import wikianchor.schemas.pairs
 from wikianchor.trainer.data.own_rows import write_manifest, write_shard
 from wikianchor.trainer.data.shards import PairDataset, list_shards, read_table
-
-if TYPE_CHECKING:
-    from wikianchor.trainer.models.encoder import Encoder
+from wikianchor.trainer.models.encoder import Encoder
 
 Ints = NDArray[np.int64]
 SEED = 20_220_705
@@ -46,7 +43,7 @@ def is_held_out(rows: pa.Table) -> NDArray[np.bool_]:
     return (mixed >> np.uint64(33)) % np.uint64(HELD_OUT) == 0
 
 
-def shuffled(rows: pa.Table, pairs: PairDataset, encoder: Encoder) -> pa.Table:
+def shuffled(rows: pa.Table, pairs: PairDataset, model: str) -> pa.Table:
     """Give the rows of each wiki each other's entities and negatives, so that an entity has as many rows as before."""
     wikis, order, random = rows["wiki"].to_numpy(), np.arange(len(rows)), np.random.default_rng(SEED)
     for wiki in sorted(set(wikis)):
@@ -77,15 +74,16 @@ def with_negatives(rows: pa.Table, candidates: Callable[[int], Ints]) -> pa.Tabl
     return rows.set_column(rows.schema.get_field_index(field.name), field, pa.array(chosen, field.type))
 
 
-def random_negatives(rows: pa.Table, pairs: PairDataset, encoder: Encoder) -> pa.Table:
+def random_negatives(rows: pa.Table, pairs: PairDataset, model: str) -> pa.Table:
     """Replace typed negatives by entities of any type, drawn with equal chances."""
     random = np.random.default_rng(SEED)
     draws = random.integers(0, pairs.entities, (len(rows), 16))
     return with_negatives(rows, lambda row: draws[row])
 
 
-def mined_negatives(rows: pa.Table, pairs: PairDataset, encoder: Encoder) -> pa.Table:
-    """Replace typed negatives by those entities of the row's type that the encoder holds nearest to its entity."""
+def mined_negatives(rows: pa.Table, pairs: PairDataset, model: str) -> pa.Table:
+    """Replace typed negatives by those entities of the row's type that the model holds nearest to its entity."""
+    encoder = Encoder.load(model)
     ids = rows["entity_id"].to_numpy()
     order = np.argsort(ids, kind="stable")
     starts = np.searchsorted(ids[order], ids[order])
@@ -109,7 +107,7 @@ def mined_negatives(rows: pa.Table, pairs: PairDataset, encoder: Encoder) -> pa.
     return with_negatives(rows, nearest)
 
 
-VARIANTS: Mapping[str, Callable[[pa.Table, PairDataset, Encoder], pa.Table]] = {
+VARIANTS: Mapping[str, Callable[[pa.Table, PairDataset, str], pa.Table]] = {
     "shuffled": shuffled,
     "random": random_negatives,
     "mined": mined_negatives,

@@ -112,6 +112,19 @@ def test_negatives_of_each_kind(flags: list[str], tmp_path: Path, capsys: pytest
         assert not variants.is_held_out(variants.read_pairs(open_pairs(str(directory)))).any()
 
 
+def test_negatives_of_a_new_model(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    flags = [flag for flag in flags if not flag.startswith("--model=")]
+    assert main(["negatives", *flags, "--new=static"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.count("step 2/2 | loss") == 6
+    arms = [line.split("|")[2].strip() for line in shown.out.splitlines() if line.startswith("| all sets")]
+    # No encoder finds the nearest, and a model before its training has nothing to show.
+    assert arms == ["none", "random", "typed"]
+    assert "a new model, 2 seeds" in shown.out
+    assert main(["figure2", *flags, "--new=static"]) == 2
+    assert "--new: these are languages" in capsys.readouterr().err
+
+
 def test_pairs_are_built_from_dumps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[list[str]] = []
 
@@ -139,9 +152,9 @@ def test_pairs_are_built_from_dumps(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_what_variants_change(wikis: Path, tiny_model: Path) -> None:
-    pairs, encoder = open_pairs(str(wikis)), Encoder.load(str(tiny_model))
+    pairs, model = open_pairs(str(wikis)), str(tiny_model)
     rows = variants.read_pairs(pairs)
-    others = variants.shuffled(rows, pairs, encoder)
+    others = variants.shuffled(rows, pairs, model)
     for wiki in ("enwiki", "kwwiki"):
         before, after = (
             table.filter(pa.compute.equal(table["wiki"], wiki))["entity_id"].to_pylist() for table in (rows, others)
@@ -153,7 +166,7 @@ def test_what_variants_change(wikis: Path, tiny_model: Path) -> None:
     for row in rows.to_pylist():
         pages.setdefault((row["wiki"], row["page_id"]), set()).add(row["entity_id"])
     for change in (variants.random_negatives, variants.mined_negatives):
-        changed = change(rows, pairs, encoder)
+        changed = change(rows, pairs, model)
         assert changed.drop_columns("hard_negative_ids").equals(rows.drop_columns("hard_negative_ids"))
         assert changed["hard_negative_ids"] != rows["hard_negative_ids"]
         for row, before in zip(changed.to_pylist(), rows.to_pylist(), strict=True):
