@@ -787,6 +787,7 @@ def evaluate(
     languages: str | Sequence[str] = ...,
     output: Path = ...,
     prompt: Path | None = ...,
+    json: bool = ...,
     max_length: int | None = ...,
     pooler: Literal["cls", "cls_before_pooler", "avg", "avg_top2", "avg_first_last", "last", "max", "weighted", "sqrt", "auto"] | None = ...,
     sts: str | Sequence[str] = ...,
@@ -795,7 +796,6 @@ def evaluate(
     seeds: int = ...,
     normalize: bool = ...,
     whiten: int = ...,
-    json: bool = ...,
     resume: bool = ...,
 ) -> list[Result]:
     """Score a model."""

@@ -85,6 +85,13 @@ COMMANDS = {
         "fetch the dumps that a target needs from dumps.wikimedia.org, and verify them",
         "wikianchor download --for=pairs --wikis=uk --output=dumps/ --contact=you@example.org",
     ),
+    "update": Command(
+        "commands.update",
+        "UpdateOptions",
+        "a dump + Wikimedia's daily adds-changes dumps -> the dump of the last of these days",
+        "wikianchor update --dumps='dumps/enwiki-20260101-*.xml.bz2' --changes='incr/*-pages-meta-hist-incr.xml.bz2' "
+        "--output=dumps/enwiki-20260105-pages-articles-multistream.xml.bz2",
+    ),
     "build": Command(
         "commands.build",
         "BuildOptions",

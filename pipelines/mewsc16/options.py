@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.option_groups import Output
 from wikianchor.io.options import at_least, option
 from wikianchor.pipelines.wikimedia.choices import FROM_DUMP
-from wikianchor.pipelines.wikimedia.dump_names import files_named
-from wikianchor.pipelines.wikimedia.options import Dumps, Templates, Truncated
+from wikianchor.pipelines.wikimedia.options import Dumps, SqlTables, Templates, Truncated
 
 # Which categories of a page count: `membership.bits_of_names`.
 MODES = ("direct", "direct+templates", "descend-1")
@@ -30,17 +30,16 @@ MIN_PAGES = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class WikinewsTables:
+class WikinewsTables(SqlTables):
     """SQL tables of Wikinews."""
 
-    sql: tuple[str, ...] = option(
-        metavar="FILES",
-        help="SQL tables of Wikinews: for `mewsc16` categorylinks and linktarget of the same dumps, which hold the "
-        "categories from templates; for `topics` page of every wiki, langlinks of the English one, page_props of every "
-        "wiki",
-        parse=files_named,
-        recorded=False,
-    )
+    ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "sql": {
+            "help": "SQL tables of Wikinews: for `mewsc16` categorylinks and linktarget of the same dumps, which hold "
+            "the categories from templates; for `topics` page of every wiki, langlinks of the English one, page_props "
+            "of every wiki",
+        }
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,8 +14,10 @@ from wikianchor.pipelines.wikimedia.dumps import read_head
 from wikianchor.pipelines.wikimedia.site import Site, site_from_header
 
 _XML = re.compile(r"\.xml|\.bz2$|\.gz$|\.xz$")
-# Exports without the text of articles, parts of a page's history, and unfinished downloads.
-_NO_PAGES = re.compile(r"^stub-|-stub-|-index\d*\.txt|pages-logging|abstract|\.json|\.sql|-p\d+r\d+r\d+\.xml|\.part$")
+# Exports without the text of articles, parts of a page's history, changes of a day, and unfinished downloads.
+_NO_PAGES = re.compile(
+    r"^stub-|-stub-|-index\d*\.txt|pages-logging|abstract|\.json|\.sql|-p\d+r\d+r\d+\.xml|-incr\.xml|\.part$"
+)
 _JSON = re.compile(r"\.json(?:\.(?:gz|bz2))?$")
 _ENTITY = re.compile(rb'\s*(?:\[\s*)?\{[^\n]*?"type"\s*:\s*"(?:item|property|lexeme)"')
 _PAGE_PROPS = re.compile(r"(\w+)-.*page_props\.sql(?:\.gz)?$")

@@ -11,7 +11,7 @@ from wikianchor.io.errors import UsageError
 from wikianchor.io.options import among, option, without_slash
 from wikianchor.io.options import directory as named_directory
 from wikianchor.pipelines.wikimedia.choices import ENGINES, LUA, ON, PARSERS, SPLITTERS, TEMPLATES
-from wikianchor.pipelines.wikimedia.dump_names import dump_files
+from wikianchor.pipelines.wikimedia.dump_names import dump_files, files_named
 from wikianchor.pipelines.wikimedia.wiki_lists import only_wiki, unknown_language, wikis_named
 from wikianchor.schemas.choices import TEXTS
 
@@ -25,6 +25,15 @@ class Dumps:
         help="pages-articles dump: a file, a glob, or several with commas",
         parse=dump_files,
         recorded=False,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SqlTables:
+    """SQL tables of wikis."""
+
+    sql: tuple[str, ...] = option(
+        metavar="FILES", help="SQL tables, such as WIKI-DATE-page.sql.gz", parse=files_named, recorded=False
     )
 
 

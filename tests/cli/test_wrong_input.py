@@ -111,6 +111,18 @@ wikianchor download --wikis=en --output=new --contact=a@b.c --date=20261399
   2 --date=20261399: write it like 20260101, or latest
 wikianchor topics --sql=text.txt --output=
   2 --output= names no file
+wikianchor update --dumps=dumps/dump.xml --changes=dumps/dump.xml --output=new
+  2 --output=new: must end with .xml.bz2
+wikianchor update --dumps=dumps/dump.xml --changes= --output=new.xml.bz2
+  2 --changes= names no file
+wikianchor update --dumps=dumps/dump.xml --changes=nowhere --output=new.xml.bz2
+  1 --changes=nowhere: no such file
+wikianchor update --dumps=dumps/dump.xml --changes=cut.xml.bz2 --output=new.xml.bz2
+  1 cut.xml.bz2: the bz2 stream at byte 0 is cut off at byte ...: fetch it again
+wikianchor update --dumps=dumps/dump.xml --changes=dumps/dump.xml --output=/proc/new.xml.bz2
+  1 /proc/new.xml.bz2: cannot be written (No such file or directory): choose another --output
+wikianchor update --dumps=dumps/dump.xml --changes=dumps/dump.xml --sql=text.txt --output=new.xml.bz2
+  1 text.txt: ...
 wikianchor items --dumps=dumps --output=
   2 --output= names no file
 wikianchor demo --data=/proc/new --output=new

@@ -208,6 +208,7 @@ SEVERAL = {
     "dumps": "pages of one wiki, of which each file is checked at once; or dumps of all kinds, in directories",
     "wikis": "one wiki, several, or several of the project that the target of a download is of",
     "output": "a directory or a file",
+    "sql": "the tables of a Wikinews, or the page table of a wiki",
     "directory": "of datasets, or also of a model",
     "templates": "`extract` also reads the templates of a dataset",
     "parser": "of wikitext, or of Japanese",

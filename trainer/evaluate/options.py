@@ -8,13 +8,14 @@ found by their released file names anywhere under --data; what is not there is n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from wikianchor.io.config_file import add_config, with_settings
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
+from wikianchor.io.option_groups import Json
 from wikianchor.io.options import at_least, directory, option, program, read_options
 from wikianchor.trainer.choices import POOLERS, PRECISIONS
 from wikianchor.trainer.models.hub import check_model
@@ -36,8 +37,10 @@ class SetOptions(EvaluationData):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateOptions(Prompt, SetOptions, ModelOptions):
+class EvaluateOptions(Json, Prompt, SetOptions, ModelOptions):
     """Options of the command `evaluate`."""
+
+    ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {"json": {"help": "print the results as JSON, not as tables"}}
 
     max_length: int | None = option(
         None, help="tokens kept of a text", unset="as many as the model takes", check=at_least(1)
@@ -58,7 +61,6 @@ class EvaluateOptions(Prompt, SetOptions, ModelOptions):
     whiten: int = option(
         0, metavar="DIM", help="BERT-whitening of each set, DIM directions kept; 0: none", check=at_least(0)
     )
-    json: bool = option(default=False, help="print the results as JSON, not as tables")
     resume: bool = option(default=False, help="skip tasks whose results are in --output")
 
     def decisive(self) -> dict[str, Any]:

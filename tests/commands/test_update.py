@@ -1,0 +1,312 @@
+"""`wikianchor update`: the dump of a later day from a dump and daily adds-changes dumps, and what is built from it."""
+
+import bz2
+import gzip
+import hashlib
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.dumps import END, PACKINGS, export, head, multistream, page, revision
+from wikianchor.pipelines.commands.update.changes import pages_of
+from wikianchor.pipelines.wikimedia.dumps import read_head
+from wikianchor.pipelines.wikimedia.inventory import classify_files
+
+Run = Callable[..., Any]
+OLD, NEW = "enwiki-20260101-pages-articles-multistream.xml.bz2", "enwiki-20260103-pages-articles-multistream.xml.bz2"
+INCREMENT = "enwiki-2026010{}-pages-meta-hist-incr.xml.bz2"
+
+
+def made(title: str, number: int, rev_id: int, day: int, text: str = "", namespace: int = 0) -> bytes:
+    """A page with a revision of a day of January."""
+    text = text or f"The {{{{colour}}}} bus number {number} goes to the [[Station {rev_id}]] of the town."
+    return page(title, number, revisions=[revision(text, rev_id, f"2026-01-0{day}T00:00:00Z")], namespace=namespace)
+
+
+def colour(rev_id: int, day: int, name: str) -> bytes:
+    return made("Template:Colour", 2, rev_id, day, name, 10)
+
+
+BUSES = {number: made(f"Bus {number}", number, number, 1) for number in range(10, 300)}
+BEFORE = {1: made("Main & Page", 1, 1, 1), 2: colour(2, 1, "red"), **BUSES}
+# Each page of the daily files, and of the dump that Wikimedia would make then.
+FIRST_DAY = [
+    page(
+        "Bus 20",
+        20,
+        revisions=[
+            revision("One more [[word]] of the day is here.", 1001, "2026-01-02T01:00:00Z"),
+            revision("The last [[word]] of the day is here.", 1003, "2026-01-02T03:00:00Z"),
+            # An imported revision has a new id and an old time.
+            revision("An imported [[word]] is not the last.", 1004, "2019-01-02T02:00:00Z"),
+        ],
+    ),
+    made("Bus 30", 30, 1005, 2, "A text of [[somebody]] that will be hidden."),
+    # Written before the dump.
+    made("Bus 31 of old", 31, 3, 1, "An [[old]] text that the dump has replaced.").replace(b"2026", b"2025"),
+    made("Talk:Bus 30", 400, 1006, 2, "A word.", 1),
+    made("New bus", 401, 1007, 2),
+    made("Bus that goes", 402, 1008, 2),
+]
+SECOND_DAY = [
+    colour(1010, 3, "green"),
+    page("Bus 30", 30, revisions=[revision(None, 1005, "2026-01-02T00:00:00Z")]),
+    made("Coach 40", 40, 1011, 3),
+    # Moved to the title of a page that was deleted for it.
+    made("Bus 51", 50, 1012, 3),
+    made("User:A/Bus 60", 60, 1013, 3, namespace=2),
+    # Restored, between two pages of the dump.
+    made("Restored", 5, 1014, 3),
+    made("Draft", 403, 1015, 3),
+]
+NEWEST = page("Bus 20", 20, revisions=[revision("The last [[word]] of the day is here.", 1003, "2026-01-02T03:00:00Z")])
+GONE = (51, 60, 90, 91, 402)
+AFTER: dict[int, bytes] = {
+    **BEFORE,
+    20: NEWEST,
+    **dict(zip((401, 402), FIRST_DAY[-2:], strict=True)),
+    **dict(zip((2, 30, 40, 50, 60, 5, 403), SECOND_DAY, strict=True)),
+}
+LATER = [AFTER[number] for number in sorted(AFTER) if number not in GONE]
+LISTED = [number for number in [*AFTER, 400] if number not in GONE[2:]]
+
+
+def index_of(dump: bytes) -> bytes:
+    """The index of a multistream dump, as Wikimedia writes it."""
+    lines = []
+    for match in re.finditer(rb"BZh91AY&SY", dump):
+        text = bz2.BZ2Decompressor().decompress(dump[match.start() :])
+        pages = re.findall(rb"<title>([^<]*)</title>.*?<id>(\d+)</id>.*?</page>", text, re.DOTALL)
+        lines += [b"%d:%b:%b\n" % (match.start(), number, title) for title, number in pages]
+    return bz2.compress(b"".join(lines))
+
+
+def save_table(path: Path, ids: Iterable[int]) -> Path:
+    rows = ",".join(f"({number},0,'Bus_{number}','wikitext')" for number in ids)
+    columns = "`page_id` int, `page_namespace` int, `page_title` varbinary(255), `page_content_model` varbinary(32)"
+    sql = f"CREATE TABLE `page` ({columns});\nINSERT INTO `page` VALUES {rows};\n"
+    path.write_bytes(gzip.compress(sql.encode(), mtime=0))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with a dump, its index, two daily files and a page table."""
+    monkeypatch.chdir(tmp_path)
+    dump = multistream(list(BEFORE.values()), 20)
+    Path(OLD).write_bytes(dump)
+    Path(OLD.replace(".xml", "-index.txt")).write_bytes(index_of(dump))
+    for day, pages in ((2, FIRST_DAY), (3, SECOND_DAY)):
+        Path(INCREMENT.format(day)).write_bytes(bz2.compress(export(pages)))
+    save_table(tmp_path / "enwiki-20260103-page.sql.gz", LISTED)
+    return tmp_path
+
+
+def update(wikianchor: Run, *flags: str, dumps: str = OLD, output: str = NEW) -> Any:
+    return wikianchor("update", f"--dumps={dumps}", "--changes=*-incr.xml.bz2", f"--output={output}", *flags)
+
+
+TABLE = "--sql=enwiki-20260103-page.sql.gz"
+
+
+def elements(pages: Sequence[bytes]) -> list[bytes]:
+    return [raw.strip() for raw in pages]
+
+
+def test_the_dump_of_the_last_day(folder: Path, wikianchor: Run) -> None:
+    ended = update(wikianchor, TABLE)
+    assert (ended.status, ended.said) == (0, [])
+    assert ended.output == f"enwiki: 5 pages changed, 3 new, 4 left out; 11 streams copied, 3 packed  {NEW}\n"
+    assert list(pages_of(NEW)) == elements(LATER)
+    new, old = Path(NEW).read_bytes(), Path(OLD).read_bytes()
+    index = Path(NEW.replace(".xml", "-index.txt"))
+    assert bz2.decompress(index.read_bytes()) == bz2.decompress(index_of(new))
+    assert b":1:Main &amp; Page\n" in bz2.decompress(index.read_bytes())
+    # Streams without a change are the bytes of the dump.
+    assert new.endswith(bz2.compress(END))
+    assert old[len(old) // 2 : len(old) // 2 + 2000] in new
+    # With the new index, without one and once more the bytes are the same.
+    made = {path: Path(path).read_bytes() for path in (NEW, str(index))}
+    Path(OLD.replace(".xml", "-index.txt")).unlink()
+    assert update(wikianchor, TABLE).status == 0
+    assert {path: Path(path).read_bytes() for path in made} == made
+    assert update(wikianchor, TABLE, dumps=NEW, output="again.xml.bz2").status == 0
+    assert Path("again.xml.bz2").read_bytes() == new
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_dumps_of_other_kinds(packing: str, folder: Path, wikianchor: Run) -> None:
+    pages = list(BEFORE.values())
+    for first, part in ((1, pages[:150]), (2, pages[150:])):
+        (folder / f"enwiki-20260101-pages-articles{first}.xml-p{first}p9").write_bytes(PACKINGS[packing](export(part)))
+    assert update(wikianchor, TABLE, dumps="enwiki-20260101-pages-articles?.xml-p*").status == 0
+    assert list(pages_of(NEW)) == elements(LATER)
+
+
+def test_without_a_page_table_deleted_pages_stay(folder: Path, wikianchor: Run) -> None:
+    ended = update(wikianchor)
+    (line,) = ended.progress
+    assert line.endswith("give the page table of the last day, --sql=enwiki-20260103-page.sql.gz")
+    kept = [AFTER[number] for number in sorted(AFTER) if number not in GONE[:2]]
+    assert list(pages_of(NEW)) == elements(kept)
+
+
+def test_daily_files_are_no_dumps_of_a_build(folder: Path) -> None:
+    assert classify_files([INCREMENT.format(2), OLD])[0] == {"enwiki": [OLD]}
+
+
+def shards(directory: Path) -> dict[str, str]:
+    paths = sorted(directory.rglob("*.parquet"))
+    return {str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def check_builds(wikianchor: Run, folder: Path, old: Path, new: Path, later: Path) -> None:
+    """Compare datasets of the new dump, made with and without the old one's, with that of the later dump."""
+    directories = {name: folder / name for name in ("january", "later", "full", "previous")}
+    commands = {"january": (old,), "later": (later,), "full": (new,), "previous": (new, directories["january"])}
+    for name, (dump, *previous) in commands.items():
+        flags = [f"--dumps={dump}", f"--output={directories[name]}", "--documents"]
+        ended = wikianchor("sentences", *flags, *(f"--previous={path}" for path in previous))
+        assert ended.status == 0, ended.said
+    digests = shards(directories["later"])
+    assert digests
+    assert digests != shards(directories["january"])
+    assert shards(directories["full"]) == shards(directories["previous"]) == digests
+
+
+def test_a_build_is_that_of_the_later_dump(folder: Path, wikianchor: Run) -> None:
+    assert update(wikianchor, TABLE).status == 0
+    (folder / "made").mkdir()
+    later = folder / "made" / NEW
+    later.write_bytes(multistream(LATER, 100))
+    check_builds(wikianchor, folder, folder / OLD, folder / NEW, later)
+
+
+def broken(name: str, folder: Path) -> None:
+    """Break a file."""
+    daily, index = Path(INCREMENT.format(3)), Path(OLD.replace(".xml", "-index.txt"))
+    whole = export(SECOND_DAY)
+    if name == "cut off":
+        daily.write_bytes(bz2.compress(whole)[:-40])
+    elif name == "cut off after a page":
+        daily.write_bytes(bz2.compress(whole.removesuffix(END)))
+    elif name == "damaged":
+        daily.write_bytes(bz2.compress(whole)[:700] + b"damage" + bz2.compress(whole)[706:])
+    elif name == "stubs":
+        daily.write_bytes(bz2.compress(re.sub(rb'(<text bytes="\d+")[^>]*>[^<]*</text>', rb"\1 />", whole)))
+    elif name == "another wiki":
+        daily.write_bytes(bz2.compress(export(SECOND_DAY, "dewiki")))
+    elif name == "other namespaces":
+        daily.write_bytes(bz2.compress(whole.replace(b">File<", b">Media file<")))
+    elif name == "no revision":
+        daily.write_bytes(bz2.compress(head() + b"<page><title>A</title><id>1</id></page>" + END))
+    elif name == "no time":
+        daily.write_bytes(bz2.compress(whole.replace(b"<timestamp>", b"<time>")))
+    elif name == "another index":
+        index.write_bytes(index_of(multistream(list(BEFORE.values()), 30)))
+    elif name == "index of other pages":
+        index.write_bytes(bz2.compress(bz2.decompress(index.read_bytes()).replace(b":40:", b":41:")))
+    elif name == "no index":
+        index.write_bytes(b"nothing")
+    elif name == "dump cut off":
+        Path(OLD).write_bytes(Path(OLD).read_bytes()[:-20])
+    elif name == "dump without an end":
+        Path(OLD).write_bytes(Path(OLD).read_bytes().removesuffix(bz2.compress(END)))
+    elif name == "no header":
+        Path(OLD).write_bytes(bz2.compress(b"".join(BEFORE.values())))
+    elif name == "order":
+        Path(OLD).write_bytes(multistream(list(BEFORE.values())[::-1]))
+        index.unlink()
+    elif name == "inside a page":
+        first, second, *rest = BEFORE.values()
+        cut = [bz2.compress(part) for part in (head(), first, second[9:], b"".join(rest) + END)]
+        Path(OLD).write_bytes(b"".join(cut))
+        index.unlink()
+    elif name == "table of another wiki":
+        Path("enwiki-20260103-page.sql.gz").rename("dewiki-20260103-page.sql.gz")
+    elif name == "table of words":
+        save_table(folder / "enwiki-20260103-page.sql.gz", [2**40])
+
+
+BROKEN = {
+    "cut off": f"{INCREMENT.format(3)}: the bz2 stream at byte 0 is cut off at byte",
+    "cut off after a page": f"{INCREMENT.format(3)}: cut off after its last whole page, </mediawiki> is missing",
+    "damaged": f"{INCREMENT.format(3)}: damaged bz2 data in the stream at byte 0",
+    "stubs": f"{INCREMENT.format(3)}: has no texts: fetch pages-meta-hist-incr.xml.bz2 instead of stubs",
+    "another wiki": f"--changes: {INCREMENT.format(3)} is of dewiki, --dumps of enwiki: run each wiki by itself",
+    "other namespaces": f"{INCREMENT.format(3)}: the namespaces are not those of {OLD}: fetch a new dump",
+    "no revision": f"{INCREMENT.format(3)}: a page without a revision",
+    "no time": f"{INCREMENT.format(3)}: a revision of",
+    "another index": f"{OLD.replace('.xml', '-index.txt')}: is not the index of {OLD}",
+    "index of other pages": f"{OLD.replace('.xml', '-index.txt')}: is not the index of {OLD}",
+    "no index": f"{OLD.replace('.xml', '-index.txt')}: no index of a multistream dump",
+    "dump cut off": f"{OLD}: damaged bz2 data in the stream at byte",
+    "dump without an end": f"{OLD}: cut off after its last whole page, </mediawiki> is missing",
+    "no header": f"{OLD}: no <siteinfo> in its first megabyte",
+    "order": f"{OLD}: pages are not in the order of their ids",
+    "inside a page": f"{OLD}: the stream at byte 740 begins inside a page",
+    "table of another wiki": "--sql: dewiki-20260103-page.sql.gz is of dewiki, --dumps of enwiki",
+    "table of words": "enwiki-20260103-page.sql.gz: a page_id is not a number of 32 bits",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_files_are_errors_of_one_line(name: str, folder: Path, wikianchor: Run) -> None:
+    broken(name, folder)
+    before = sorted(folder.iterdir())
+    ended = update(wikianchor, "--sql=*-page.sql.gz")
+    assert ended.status == 1
+    (line,) = ended.said
+    assert line.startswith(f"wikianchor: {BROKEN[name]}")
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_full_disk(folder: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+
+    def small(*arguments: Any, **settings: Any) -> sqlite3.Connection:
+        database = connect(*arguments, **settings)
+        database.execute("PRAGMA max_page_count = 3")
+        return database
+
+    monkeypatch.setattr(sqlite3, "connect", small)
+    ended = update(wikianchor)
+    assert (ended.status, ended.said) == (
+        1,
+        ["wikianchor: no temporary file can be written (database or disk is full): set TMPDIR to another disk"],
+    )
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("wiki", ["dsbwiki", "kwwiki"])
+def test_a_month_of_a_whole_wiki(wiki: str, data_dir: Path, tmp_path: Path, wikianchor: Run) -> None:
+    old, later = (data_dir / f"states/{wiki}-2022{month}-pages-articles.xml.bz2" for month in ("0501", "0601"))
+    if not later.exists():
+        pytest.skip(f"NO REAL DATA: {later}")
+    before, after = set(pages_of(str(old))), list(pages_of(str(later)))
+    # The states hold neither deletions nor moves. The first articles stay, from which abbreviations are learnt: with
+    # --previous these are those of the earlier dataset.
+    gone, moved = after[2000::90], after[2020::200]
+    pages = [
+        raw.replace(b"<title>", b"<title>Moved ").replace(b"<timestamp>20", b"<timestamp>21") if raw in moved else raw
+        for raw in after
+        if raw not in gone
+    ]
+    start, end, _ = read_head(str(later)).partition(b"</siteinfo>")
+    changed = [raw for raw in pages if raw not in before]
+    (tmp_path / INCREMENT.format(2)).write_bytes(bz2.compress(start + end + b"".join(changed) + END))
+    # The date in its name is that of a build, for templates that show the year.
+    same = tmp_path / "made" / later.name
+    same.parent.mkdir()
+    same.write_bytes(bz2.compress(start + end + b"\n".join(pages) + END))
+    ids = [int(match[1]) for raw in pages if (match := re.search(rb"<id>(\d+)", raw))]
+    table = save_table(tmp_path / "page.sql.gz", ids)
+    new = tmp_path / later.name
+    flags = [f"--changes={tmp_path}/*-incr.xml.bz2", f"--sql={table}", f"--output={new}"]
+    assert wikianchor("update", f"--dumps={old}", *flags).status == 0
+    assert list(pages_of(str(new))) == pages
+    check_builds(wikianchor, tmp_path, old, new, same)
