@@ -1,15 +1,17 @@
-"""The speed of `wikianchor pairs` and `wikianchor mentions`.
+"""The speed of `wikianchor pairs`, `wikianchor mentions` and `wikianchor export`.
 
-    WIKIANCHOR_DATA=data python benchmarks/linking.py [pairs] [mentions]
+    WIKIANCHOR_DATA=data python benchmarks/linking.py [pairs] [mentions] [export]
 
-Both read real sentences copied under new titles, and a stand-in for Wikidata that gives each title an item.
+They read real sentences copied under new titles, and a stand-in for Wikidata that gives each title an item.
 
 - `pairs`: links decided per CPU second of the whole job. "One type of 90 %": a single type has nine tenths of the
   items. "Without curation": by the options NO_CURATION. The lower bound reads the same columns and writes as many rows,
   sorted by a random key; the CPU above it is that of deciding. Target: 300,000 links decided per CPU second, and
   curation takes at most 1.15 times.
-- `mentions`: MB of text per CPU second, less the start, which is the same command on the demo's wiki. Target: 5 times
-  the speed of wikipedia2vec, which is in docs/explanation/studies/mentions-against-wikipedia2vec.md.
+- `mentions`: links and MB of text per CPU second, less the start, which is the same command on the demo's wiki.
+  Targets: 200,000 links, and 5 times the speed of wikipedia2vec, which is in
+  docs/explanation/studies/mentions-against-wikipedia2vec.md.
+- `export`: rows of `pairs` per CPU second, by default options, less the start as above. Target: 150,000.
 """
 
 import json
@@ -45,7 +47,7 @@ def compare_pairs(arguments: Namespace) -> None:
 
     def pairs(name: str, dominant: float, *choices: str) -> float:
         time = job("pairs", output, f"--sentences={rows}", f"--entities={entities(work, rows, dominant)}", *choices)
-        links[name] = next(iter(json.loads((output / "manifest.json").read_text())["ledger"]["links"].values()))
+        links[name] = links_of(output)
         return time
 
     many, single, bound = "many types", "one type of 90 %", "read, sort, write alone"
@@ -85,32 +87,59 @@ def read_sort_write(rows: Path, pairs: Path) -> None:
                 writer.write(batches.slice(start, ROW_GROUP))
 
 
+def datasets_of(arguments: Namespace) -> dict[str, tuple[Path, list[str]]]:
+    """Return the sentences of each language, and of the demo's wiki, which measure the start; and the flags that name
+    them and their entities."""
+    inputs = {name: many_sentences(arguments.work, name, arguments.links // 10) for name in arguments.languages}
+    datasets = {name: (rows, entities(arguments.work, rows)) for name, rows in inputs.items()}
+    datasets["start"] = sample(arguments.work)
+    return {name: (rows, [f"--sentences={rows}", f"--entities={items}"]) for name, (rows, items) in datasets.items()}
+
+
 def compare_mentions(arguments: Namespace) -> None:
-    """Print the MB of text that `mentions` reads in a CPU second."""
-    work = arguments.work
-    inputs = {name: many_sentences(work, name, arguments.links // 10) for name in arguments.languages}
-    datasets = {name: (rows, entities(work, rows)) for name, rows in inputs.items()} | {"start": sample(work)}
-    times = rounds_of(
-        arguments.rounds,
-        {
-            name: partial(job, "mentions", work / "mentions", f"--sentences={rows}", f"--entities={items}")
-            for name, (rows, items) in datasets.items()
-        },
-    )
-    lines: list[list[Any]] = []
-    for name, rows in inputs.items():
-        texts = open_dataset(rows).batches("sentences", ["text"])
-        size = sum(pc.sum(pc.binary_length(batch.column("text"))).as_py() or 0 for batch in texts) / 1e6
-        lines.append([name, size, median(times[name]), size / median(less(times[name], times["start"]))])
-    report("mentions", table(["wiki", "MB of text", "CPU s", "MB / CPU s, less the start"], lines))
+    """Print the links and the MB of text that `mentions` reads in a CPU second."""
+    work, datasets, lines = arguments.work, datasets_of(arguments), list[list[Any]]()
+    cases = {name: partial(job, "mentions", work / f"mentions-{name}", *of[1]) for name, of in datasets.items()}
+    times = rounds_of(arguments.rounds, cases)
+    for name in arguments.languages:
+        size = (
+            sum(
+                pc.sum(pc.binary_length(batch.column("text"))).as_py() or 0
+                for batch in open_dataset(datasets[name][0]).batches("sentences", ["text"])
+            )
+            / 1e6
+        )
+        links, time = links_of(work / f"mentions-{name}")["seen"], median(less(times[name], times["start"]))
+        lines.append([name, links, size, median(times[name]), round(links / time), size / time])
+    report("mentions", table(["wiki", "links", "MB of text", "CPU s", "links / CPU s", "MB / CPU s"], lines))
+
+
+def links_of(directory: Path) -> dict[str, int]:
+    """Return the ledger of the links of the only wiki of a dataset."""
+    ledger: dict[str, dict[str, int]] = json.loads((directory / "manifest.json").read_text())["ledger"]["links"]
+    return next(iter(ledger.values()))
+
+
+def compare_export(arguments: Namespace) -> None:
+    """Print the rows of `pairs` that `export` reads in a CPU second."""
+    work, datasets = arguments.work, datasets_of(arguments)
+    for name, (_, flags) in datasets.items():
+        job("pairs", work / f"pairs-{name}", *flags, *(["--min_links=2"] if name == "start" else []))
+        flags.append(f"--pairs={work}/pairs-{name}")
+    cases = {name: partial(job, "export", work / "export", *flags) for name, (_, flags) in datasets.items()}
+    times = rounds_of(arguments.rounds, cases)
+    rows = {name: links_of(work / f"pairs-{name}")["kept"] for name in arguments.languages}
+    net = ((name, median(less(times[name], times["start"]))) for name in rows)
+    lines = [[name, rows[name], median(times[name]), round(rows[name] / time)] for name, time in net]
+    report("export", table(["wiki", "rows of `pairs`", "CPU s", "rows of `pairs` / CPU s"], lines))
 
 
 if __name__ == "__main__":
     run_parts(
         __doc__,
-        {"pairs": compare_pairs, "mentions": compare_mentions},
+        {"pairs": compare_pairs, "mentions": compare_mentions, "export": compare_export},
         {
             "--languages": (["en", "uk"], "whose slices; `pairs` takes the first"),
-            "--links": (3_000_000, "number of links of `pairs`, about; `mentions` takes a tenth"),
+            "--links": (3_000_000, "number of links of `pairs`, about; the others take a tenth"),
         },
     )

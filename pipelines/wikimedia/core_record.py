@@ -6,6 +6,7 @@ changed in Python since, is not used.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 from functools import cache
@@ -19,6 +20,21 @@ RECORD = Path(__file__).parent / "data" / "core_record.json"
 COMPARED = ("sentences.compiled_reader", "pairs.page_bitmaps", "mentions.core_counters", "export.core_texts")
 # Set by tests, which compare the engines.
 ANY_CORE = "WIKIANCHOR_ANY_CORE"
+
+
+@cache
+def installed_core() -> ModuleType | None:
+    """Return the core that is installed, or None."""
+    try:
+        return importlib.import_module("wikianchor_core")
+    except ImportError:
+        return None
+
+
+def core_with(name: str) -> ModuleType | None:
+    """Return the core that is installed if it can be used and has a function or class of this name, or None."""
+    core = installed_core()
+    return core if core is not None and hasattr(core, name) and not core_problem(core) else None
 
 
 def engine_digest() -> str:

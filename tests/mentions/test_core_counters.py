@@ -18,10 +18,12 @@ from wikianchor.pipelines.arrays.tables import open_tables, save_tables
 from wikianchor.pipelines.dataset.reader import shards_of
 from wikianchor.pipelines.mentions import anchors, core_counters, occurrences
 from wikianchor.pipelines.mentions.anchors import REASON
+from wikianchor.pipelines.wikimedia.core_record import core_with
 from wikianchor.schemas import sentences as schema
 from wikianchor.schemas.choices import FRAGMENT_REGIONS
 
-pytestmark = pytest.mark.skipif(not core_counters.has_core(), reason="NO COMPILED CORE: make core")
+core = core_with("LinkCounter")
+pytestmark = pytest.mark.skipif(core is None, reason="NO COMPILED CORE: make core")
 
 # Words, marks, scripts with and without spaces, white space, quotation marks, a gap, characters that are folded.
 TEXTS = st.one_of(
@@ -96,12 +98,15 @@ def test_the_core_counts_what_numpy_counts(
 
 
 def test_the_core_refuses_links_outside_the_text(tmp_path: Path) -> None:
-    counter = core_counters.core.AnchorCounter(core_counters.describe(False), 9)
-    for offsets, start, end in (([0, 9], 0, 1), ([2, 1], 0, 1), ([0, 2], 1, 3), ([0, 2], -1, 1), ([0, 2], 2, 1)):
-        numbers = [np.array(column, "<i4").tobytes() for column in (offsets, [0, 1], [start], [end])]
+    counter = core.LinkCounter(core_counters.describe(False), 9)
+    for offsets, row, start, end in (
+        *(([0, 9], 0, 0, 1), ([2, 1], 0, 0, 1), ([0, 2], 0, 1, 3), ([0, 2], 0, -1, 1), ([0, 2], 0, 2, 1)),
+        *(([0, 2], 1, 0, 1), ([0, 2], -1, 0, 1)),
+    ):
+        numbers = [np.array(column, "<i4").tobytes() for column in (offsets, [row], [0, 1], [start], [end])]
         with pytest.raises(ValueError, match="a text or a link is not in the data"):
-            counter.add((b"ab", numbers[0], b"\1", *numbers[1:]), bytes(8), bytes(1))
+            counter.add((b"ab", *numbers[:2], b"\1", *numbers[2:]), bytes(8), bytes(1))
     path = tmp_path / "other"
     path.write_bytes(b"no table of names")
     with pytest.raises(ValueError, match="other is no table of names"):
-        core_counters.core.OccurrenceCounter(str(path), core_counters.describe(False))
+        core.NameCounter(str(path), core_counters.describe(False))

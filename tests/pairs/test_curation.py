@@ -27,8 +27,9 @@ from wikianchor.pipelines.pairs.decisions import FOREIGN_DIGITS, hash_texts
 from wikianchor.pipelines.pairs.excluded_types import GROUPS, types_named
 from wikianchor.pipelines.pairs.named_entities import EntityNames, NameSearch, name_keys
 from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
-from wikianchor.pipelines.pairs.page_bitmaps import NumpyBitmaps, PageBitmaps, core_bitmaps, page_bitmaps
+from wikianchor.pipelines.pairs.page_bitmaps import NumpyBitmaps, PageBitmaps, page_bitmaps
 from wikianchor.pipelines.pairs.words import WordFinder
+from wikianchor.pipelines.wikimedia.core_record import core_with
 
 CITY, YEAR, LEAP_YEAR, LUNAR_YEAR, MONTH, HOLIDAY, NAME = 515, 577, 19828, 900, 5151, 1445650, 101352
 
@@ -281,9 +282,8 @@ def bitmaps(search: PageBitmaps, texts: pa.StringArray, firsts: np.ndarray, last
     return [part.tobytes() for part in np.split(bits, ends[:-1])]
 
 
-needs_core = pytest.mark.skipif(
-    not hasattr(page_bitmaps_module._core, "page_bitmaps"), reason="NO COMPILED CORE: make core"
-)
+core = core_with("page_bitmaps")
+needs_core = pytest.mark.skipif(core is None, reason="NO COMPILED CORE: make core")
 # Letters of one to four bytes, some with signs of several bytes beside, and long words.
 HOSTILE = st.one_of(
     st.text(max_size=20),
@@ -300,7 +300,7 @@ def test_the_core_and_numpy_make_the_same_bits(rows: list[tuple[bool, str]], sli
     # All pages, and every other one.
     for step in (1, 2):
         firsts, lasts = heads[::step], np.append(heads[1:], len(texts))[::step]
-        of_core = bitmaps(core_bitmaps(unspaced), texts, firsts, lasts)
+        of_core = bitmaps(page_bitmaps(unspaced), texts, firsts, lasts)
         assert of_core == bitmaps(NumpyBitmaps(unspaced), texts, firsts, lasts)
 
 
@@ -309,7 +309,7 @@ def test_the_core_refuses_offsets_outside_the_text() -> None:
     for offsets, first, last in (([0, 9], 0, 1), ([2, 1], 0, 1), ([0, 1], 0, 2), ([0, 1], -1, 1), ([], 0, 0)):
         numbers = (np.array([number], "<i8").tobytes() for number in (first, last))
         with pytest.raises(ValueError, match="a text is not in the data"):
-            page_bitmaps_module._core.page_bitmaps(b"ab", np.array(offsets, "<i4").tobytes(), *numbers, 0xE3, 16)
+            core.page_bitmaps(b"ab", np.array(offsets, "<i4").tobytes(), *numbers, 0xE3, 16)
 
 
 # --- negatives with a page in the wiki of the row ---------------------------------------------------------------------

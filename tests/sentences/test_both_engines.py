@@ -232,16 +232,18 @@ def test_a_core_of_other_sources_or_rules_is_not_used(
     def installed(sources: str) -> ModuleType:
         module = ModuleType("wikianchor_core")
         vars(module).update({"sources": sources, "__version__": "0.1.0"})
-        monkeypatch.setattr(core, "installed_core", lambda: module)
+        for asked in (core, core_record):
+            monkeypatch.setattr(asked, "installed_core", lambda: module)
         return module
 
     same = installed("abc")
-    assert core.core_of(None) is same
+    assert core.core_of(None) is core_record.core_with("sources") is same
+    assert core_record.core_with("a function of newer cores") is None
     assert main(["--version"]) == 0
     assert "engine: core 0.1.0, of sources abc" in capsys.readouterr().out
     installed("older")
     core._warn.cache_clear()
-    assert core.core_of(None) is core.core_of(None) is None
+    assert core.core_of(None) is core.core_of(None) is core_record.core_with("sources") is None
     assert capsys.readouterr().err.count("built from other sources than this program's: run make core") == 1
     with pytest.raises(UsageError, match=r"--engine=core: .* run make core"):
         core.core_of("core")

@@ -2,7 +2,10 @@
 //! Python: `pipelines/export/anchors.py`, `pipelines/export/text_index.py` and `pipelines/arrays/minhash.py`, which say
 //! why. Python describes each character when it first occurs.
 
+use memchr::memmem;
 use twox_hash::XxHash3_64;
+
+use crate::minhash::{Signer, SHINGLE};
 
 /// Properties of a character, above the character that it is folded to.
 const SPACE: u32 = 1 << 21;
@@ -20,9 +23,7 @@ const SCRIPTS: [(u32, bool); 4] = [(5, false), (2, true), (5, true), (2, false)]
 const STRESS: u32 = 0x301;
 /// A sentence is not preferred for more words in common than these.
 const MOST: u8 = 3;
-const SHINGLE: usize = 4;
-const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-const POWERS: [u64; SHINGLE - 1] = [STEP, STEP.wrapping_mul(STEP), STEP.wrapping_mul(STEP).wrapping_mul(STEP)];
+pub(crate) const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 const OPENING: [char; 2] = ['(', '（'];
 const CLOSING: [char; 2] = [')', '）'];
@@ -82,8 +83,17 @@ impl<'a> Texts<'a> {
     }
 
     fn get(&self, row: usize) -> Option<&'a str> {
+        simdutf8::basic::from_utf8(self.bytes(row)?).ok()
+    }
+
+    fn bytes(&self, row: usize) -> Option<&'a [u8]> {
         let place = |number: usize| usize::try_from(*self.offsets.get(number)?).ok();
-        simdutf8::basic::from_utf8(self.data.get(place(row)?..place(row + 1)?)?).ok()
+        self.data.get(place(row)?..place(row + 1)?)
+    }
+
+    /// Hashes of the texts, as of `arrays.hashing.hash_strings`.
+    pub fn hashes(&self) -> Option<Vec<u64>> {
+        (0..self.len()).map(|row| Some(XxHash3_64::oneshot(self.bytes(row)?))).collect()
     }
 }
 
@@ -122,11 +132,12 @@ fn place(text: &str, number: usize) -> Option<usize> {
 pub struct Comparer {
     characters: Characters,
     bytes: Vec<u8>,
+    signer: Signer,
 }
 
 impl Comparer {
     pub fn new(characters: Characters) -> Comparer {
-        Comparer { characters, bytes: Vec::new() }
+        Comparer { characters, bytes: Vec::new(), signer: Signer::default() }
     }
 
     /// Hashes of texts. Those that differ in case or white space only have the same.
@@ -136,12 +147,12 @@ impl Comparer {
 
     fn text_key(&mut self, text: &str) -> u64 {
         self.bytes.clear();
+        if has_single_spaces(text.as_bytes()) {
+            self.bytes.extend(text.bytes().map(|byte| byte.to_ascii_lowercase()));
+            return XxHash3_64::oneshot(&self.bytes);
+        }
         let mut after_space = false;
         for char in text.chars() {
-            if char.is_ascii_lowercase() && !after_space {
-                self.bytes.push(char as u8);
-                continue;
-            }
             let entry = self.characters.get(char);
             if entry & SPACE != 0 {
                 after_space = true;
@@ -163,17 +174,17 @@ impl Comparer {
 
     /// Whether sentences say too little of the entity that their link leads to, a byte each.
     pub fn weak(&mut self, sentences: &Sentences<'_>) -> Option<Vec<u8>> {
-        let (mut chars, mut entries) = (Vec::new(), Vec::new());
+        let mut chars = Vec::new();
         let weak = (0..sentences.texts.len()).map(|row| {
             let (text, (start, end)) = (sentences.texts.get(row)?, sentences.link(row)?);
+            if text.is_ascii() {
+                return is_weak(text.as_bytes(), &mut self.characters, start, end);
+            }
             chars.clear();
             chars.extend(text.chars());
-            entries.clear();
-            entries.extend(chars.iter().map(|&char| self.characters.get(char)));
-            let is_inside = start <= end && end <= chars.len();
-            is_inside.then(|| u8::from(is_weak(&chars, &entries, start, end)))
+            is_weak(&chars, &mut self.characters, start, end)
         });
-        weak.collect()
+        weak.map(|is_weak| is_weak.map(u8::from)).collect()
     }
 
     /// How many words sentences have in common with their positives, from 0 to `MOST`, given the number of each one's.
@@ -229,10 +240,16 @@ impl Comparer {
         }
     }
 
-    /// Hashes of the shingles of sentences without their links and the names in the titles of their pages, one sentence
-    /// after the other, and where each begins and the last one ends.
-    pub fn shingles(&mut self, sentences: &Sentences<'_>, titles: Texts<'_>) -> Option<(Vec<u64>, Vec<u64>)> {
-        let (mut hashes, mut ends) = (Vec::with_capacity(sentences.texts.data.len()), vec![0]);
+    /// Keys of nearly equal sentences, as many as `bands` of each, one sentence after the other; links and the names in
+    /// the titles of their pages do not count. Sentences of other `scopes` have other keys.
+    pub fn masked_keys(
+        &mut self,
+        sentences: &Sentences<'_>,
+        titles: Texts<'_>,
+        scopes: &[u64],
+        bands: usize,
+    ) -> Option<Vec<u64>> {
+        let mut keys = Vec::with_capacity(bands * scopes.len());
         let (mut masked, mut points) = (String::new(), Vec::new());
         for row in 0..sentences.texts.len() {
             let (before, after) = sentences.without_link(row)?;
@@ -241,19 +258,13 @@ impl Comparer {
             masked.push_str(after);
             let title = titles.get(row)?;
             let name = title.split_once(" (").map_or(title, |(name, _)| name);
-            if !name.is_empty() && masked.contains(name) {
+            if !name.is_empty() && memmem::find(masked.as_bytes(), name.as_bytes()).is_some() {
                 masked = masked.replace(name, "");
             }
             self.fold_for_shingles(&masked, &mut points);
-            let shingles = points.windows(SHINGLE).filter_map(|shingle| <[u32; SHINGLE]>::try_from(shingle).ok());
-            hashes.extend(shingles.map(|shingle| {
-                let [first, second, third, last] = shingle.map(u64::from);
-                let packed = first.wrapping_mul(POWERS[2]).wrapping_add(second.wrapping_mul(POWERS[1]));
-                mix_first(packed.wrapping_add(third.wrapping_mul(POWERS[0])).wrapping_add(last))
-            }));
-            ends.push(hashes.len() as u64);
+            self.signer.add_keys(&points, *scopes.get(row)?, bands, &mut keys);
         }
-        Some((hashes, ends))
+        Some(keys)
     }
 
     /// The points of a folded text, in which digits, case and white space do not count; those of a short one with spaces
@@ -319,8 +330,11 @@ impl Stems {
             // Nearly all characters.
             let (number, hash) = &mut self.runs[0];
             *number += 1;
+            if *number > SCRIPTS[0].0 {
+                return true;
+            }
             *hash = add_point(if *number == 1 { u64::from(SCRIPTS[0].0) } else { *hash }, point);
-            return *number != SCRIPTS[0].0 || run(*hash);
+            return *number < SCRIPTS[0].0 || run(*hash);
         }
         self.of_other_scripts = scripts != 1;
         self.number += 1;
@@ -362,6 +376,17 @@ fn bit(stem: u64) -> u64 {
     1 << (stem.wrapping_mul(STEP) >> 58)
 }
 
+/// Whether a text is in ASCII, of which each white space is a single space between other characters.
+fn has_single_spaces(text: &[u8]) -> bool {
+    let is_plain = |&byte: &u8| (b' '..0x80).contains(&byte);
+    let is_edge = |byte: Option<&u8>| byte == Some(&b' ');
+    let doubled = |pair: (&u8, &u8)| *pair.0 == b' ' && *pair.1 == b' ';
+    text.iter().fold(true, |all, byte| all & is_plain(byte))
+        && !is_edge(text.first())
+        && !is_edge(text.last())
+        && !text.iter().zip(text.get(1..).unwrap_or_default()).fold(false, |any, pair| any | doubled(pair))
+}
+
 /// Add a folded character to a text.
 fn push(entry: u32, text: &mut Vec<u8>) {
     match entry & POINT {
@@ -374,65 +399,84 @@ fn push(entry: u32, text: &mut Vec<u8>) {
 }
 
 /// `arrays.hashing.mix` of one number with the seed 0.
-fn mix_first(number: u64) -> u64 {
+#[inline(always)]
+pub(crate) fn mix_first(number: u64) -> u64 {
     const SEED: u64 = finish(STEP);
     finish((SEED ^ number).wrapping_mul(STEP).wrapping_add(STEP))
 }
 
 /// The finaliser of splitmix64.
-const fn finish(state: u64) -> u64 {
+#[inline(always)]
+pub(crate) const fn finish(state: u64) -> u64 {
     let state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let state = (state ^ (state >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     state ^ (state >> 31)
 }
 
-/// Whether a sentence says too little of the entity that its link leads to; `entries` describe its characters.
-fn is_weak(text: &[char], entries: &[u32], start: usize, end: usize) -> bool {
-    let before = &text[..start];
-    if end - start == 1 && entries[start] & CASED != 0 {
-        return true;
+/// Whether a sentence, given by its characters, says too little of the entity that its link leads to; None where the
+/// link is not in it.
+fn is_weak<T: Copy>(text: &[T], characters: &mut Characters, start: usize, end: usize) -> Option<bool>
+where
+    char: From<T>,
+{
+    let (before, link, after) = (text.get(..start)?, text.get(start..end)?, text.get(end..)?);
+    if let [letter] = link {
+        if characters.get(char::from(*letter)) & CASED != 0 {
+            return Some(true);
+        }
     }
-    let last = |set: [char; 2]| before.iter().rposition(|char| set.contains(char));
+    let last = |set: [char; 2]| before.iter().rposition(|&char| set.contains(&char::from(char)));
     if last(OPENING).is_some_and(|opening| last(CLOSING).is_none_or(|closing| opening > closing)) {
-        return true;
+        return Some(true);
     }
-    let is_word = |&place: &usize| entries[place] & SPACE == 0;
-    let is_comma = |place: usize| COMMAS.contains(&text[place]);
-    let (left, right) = ((0..start).rev().find(is_word), (end..text.len()).find(is_word));
-    let beside = usize::from(left.is_some_and(is_comma)) + usize::from(right.is_some_and(is_comma));
-    if beside > 0 && text.iter().filter(|char| COMMAS.contains(char)).count() >= MANY_COMMAS[beside] {
-        return true;
+    let is_comma = |char: T| COMMAS.contains(&char::from(char));
+    let mut is_word = |&&char: &&T| characters.get(char::from(char)) & SPACE == 0;
+    let (left, right) = (before.iter().rev().find(&mut is_word), after.iter().find(&mut is_word));
+    let beside = [left, right].into_iter().flatten().filter(|&&char| is_comma(char)).count();
+    if beside > 0 && text.iter().filter(|&&char| is_comma(char)).count() >= MANY_COMMAS[beside] {
+        return Some(true);
     }
-    is_chronology(text, entries) || left.is_none() && has_years(&text[end..], &entries[end..])
+    Some(is_chronology(text, characters) || left.is_none() && has_years(after, characters))
 }
 
 /// A number, and a dash or colon within the first characters.
-fn is_chronology(text: &[char], entries: &[u32]) -> bool {
-    let is_space = |place: usize| entries.get(place).is_some_and(|entry| entry & SPACE != 0);
-    if !entries.iter().take(13).any(|entry| entry & DIGIT != 0) {
+fn is_chronology<T: Copy>(text: &[T], characters: &mut Characters) -> bool
+where
+    char: From<T>,
+{
+    let at = |place: usize| text.get(place).map(|&char| char::from(char));
+    if !(0..13).filter_map(at).any(|char| characters.get(char) & DIGIT != 0) {
         return false;
     }
-    let mark = text.iter().take(26).position(|char| DASHES.contains(char) || COLONS.contains(char));
-    mark.is_some_and(|mark| {
-        let before = if COLONS.contains(&text[mark]) { Some(mark) } else { mark.checked_sub(1) };
-        let is_parted = COLONS.contains(&text[mark]) || before.is_some_and(is_space);
+    let mut is_space = |place: usize| at(place).is_some_and(|char| characters.get(char) & SPACE != 0);
+    let mark = (0..26).find_map(|place| {
+        let char = at(place)?;
+        (DASHES.contains(&char) || COLONS.contains(&char)).then_some((place, COLONS.contains(&char)))
+    });
+    mark.is_some_and(|(mark, is_colon)| {
+        let before = if is_colon { Some(mark) } else { mark.checked_sub(1) };
+        let is_parted = is_colon || before.is_some_and(&mut is_space);
         is_parted && before.is_some_and(|length| (1..=24).contains(&length)) && is_space(mark + 1)
     })
 }
 
 /// What follows the name of a person in a list of people.
-fn has_years(text: &[char], entries: &[u32]) -> bool {
-    let Some(open) = entries.iter().position(|entry| entry & SPACE == 0) else { return false };
-    if !OPENING.contains(&text[open]) {
+fn has_years<T: Copy>(text: &[T], characters: &mut Characters) -> bool
+where
+    char: From<T>,
+{
+    let mut text = text.iter().map(|&char| char::from(char)).skip_while(|&char| characters.get(char) & SPACE != 0);
+    if !text.next().is_some_and(|char| OPENING.contains(&char)) {
         return false;
     }
+    let text: Vec<char> = text.take(23).collect();
     let mut digits = 0;
-    for (char, entry) in text[open + 1..].iter().zip(&entries[open + 1..]).take(23) {
-        digits = if entry & DIGIT != 0 { digits + 1 } else { 0 };
+    for char in text {
+        digits = if characters.get(char) & DIGIT != 0 { digits + 1 } else { 0 };
         if digits == 3 {
             return true;
         }
-        if OPENING.contains(char) || CLOSING.contains(char) {
+        if OPENING.contains(&char) || CLOSING.contains(&char) {
             return false;
         }
     }

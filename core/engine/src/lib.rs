@@ -10,6 +10,7 @@ pub mod anchors;
 pub mod bzip2;
 pub mod columns;
 pub mod counts;
+pub mod minhash;
 pub mod names;
 pub mod page;
 pub mod page_kinds;

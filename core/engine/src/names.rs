@@ -83,11 +83,13 @@ const fn inverse(number: u64) -> u64 {
     inverse
 }
 
-/// Texts with their links, as buffers of Arrow: offsets of the texts in `data`, whether each begins a page, offsets of
-/// each text's links, and by link where it begins and ends, as code points of the text.
+/// Texts with their links, as buffers of Arrow: offsets of the texts in `data`, the texts that are read, by page, whether
+/// each of these begins a page, offsets of each text's links, and by link where it begins and ends, as code points of
+/// the text.
 pub struct Texts<'a> {
     pub data: &'a [u8],
     pub offsets: &'a [i32],
+    pub order: &'a [i32],
     pub heads: &'a [u8],
     pub links: &'a [i32],
     pub starts: &'a [i32],
@@ -95,22 +97,27 @@ pub struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// The number of texts; None where a column has another length.
-    fn rows(&self) -> Option<usize> {
-        let rows = self.offsets.len().checked_sub(1)?;
-        (self.heads.len() == rows && self.links.len() == rows + 1 && self.starts.len() == self.ends.len())
-            .then_some(rows)
+    /// The texts that are read, and whether each begins a page; None where a column has another length.
+    fn rows(&self) -> Option<impl Iterator<Item = (usize, bool)> + 'a> {
+        let fits = self.heads.len() == self.order.len() && self.starts.len() == self.ends.len();
+        let heads = self.heads.iter().map(|&head| head != 0);
+        // A number below 0 is that of no text.
+        fits.then(|| self.order.iter().map(|&row| row as usize).zip(heads))
     }
 
     fn text(&self, row: usize) -> Option<&'a str> {
-        let range = position(self.offsets[row])?..position(self.offsets[row + 1])?;
+        let range = self.range(self.offsets, row)?;
         simdutf8::basic::from_utf8(self.data.get(range)?).ok()
     }
 
     /// The links of a text, as their numbers.
     fn links(&self, row: usize) -> Option<std::ops::Range<usize>> {
-        let range = position(self.links[row])?..position(self.links[row + 1])?;
+        let range = self.range(self.links, row)?;
         (range.start <= range.end && range.end <= self.starts.len()).then_some(range)
+    }
+
+    fn range(&self, offsets: &[i32], row: usize) -> Option<std::ops::Range<usize>> {
+        Some(position(*offsets.get(row)?)?..position(*offsets.get(row.checked_add(1)?)?)?)
     }
 
     /// Where a link begins and ends.
@@ -338,10 +345,10 @@ impl OccurrenceCounter {
 
     /// Count the names in texts; None where a text or a link is not in the data.
     pub fn add(&mut self, table: &NameTable<'_>, texts: &Texts<'_>) -> Option<()> {
-        for row in 0..texts.rows()? {
-            if texts.heads[row] != 0 || self.atoms.len() >= TOGETHER {
+        for (row, begins_page) in texts.rows()? {
+            if begins_page || self.atoms.len() >= TOGETHER {
                 self.count_names(table);
-                self.page += u32::from(texts.heads[row] != 0);
+                self.page += u32::from(begins_page);
             }
             let (text, links, first_atom) = (texts.text(row)?, texts.links(row)?, self.atoms.len());
             let is_shorter = cut(text, &mut self.characters, &mut self.atoms);
@@ -453,6 +460,8 @@ struct LinkCounts {
 pub const TOO_LONG: u8 = 1;
 pub const HAS_GAP: u8 = 2;
 pub const IS_NUMBER: u8 = 3;
+/// Its text is not read.
+pub const NOT_READ: u8 = 4;
 
 /// Counts links by anchor text and item.
 pub struct AnchorCounter {
@@ -493,13 +502,13 @@ impl AnchorCounter {
     /// Count the links of texts, given their items and for each whether it counts only if it has a letter. Return for
     /// each link why it does not count, or 0; None where a text or a link is not in the data.
     pub fn add(&mut self, texts: &Texts<'_>, items: &[i64], needs_letter: &[u8]) -> Option<Vec<u8>> {
-        let mut reasons = vec![0; items.len()];
+        let mut reasons = vec![NOT_READ; items.len()];
         if items.len() != texts.starts.len() || items.len() != needs_letter.len() {
             return None;
         }
         let mut places = Vec::new();
-        for row in 0..texts.rows()? {
-            self.page += u64::from(texts.heads[row] != 0);
+        for (row, begins_page) in texts.rows()? {
+            self.page += u64::from(begins_page);
             let links = texts.links(row)?;
             if links.is_empty() {
                 continue;

@@ -1,4 +1,4 @@
-//! The class `TextComparer`, which `export` compares texts with.
+//! The class `SentenceComparer`, which `export` compares texts with.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -31,11 +31,11 @@ fn numbers<'py>(py: Python<'py>, numbers: &[u64]) -> PyResult<Bound<'py, PyBytes
 
 /// Compares texts. `describe` returns what a code point is folded to, and properties.
 #[pyclass]
-struct TextComparer {
+struct SentenceComparer {
     comparer: Comparer,
 }
 
-impl TextComparer {
+impl SentenceComparer {
     fn with_sentences<T: Send>(
         &mut self,
         py: Python<'_>,
@@ -54,14 +54,14 @@ impl TextComparer {
 }
 
 #[pymethods]
-impl TextComparer {
+impl SentenceComparer {
     #[new]
-    fn new(describe: Py<PyAny>) -> TextComparer {
+    fn new(describe: Py<PyAny>) -> SentenceComparer {
         let characters = Characters::new(Box::new(move |char| {
             let by_python = |py: Python<'_>| -> PyResult<(bool, Vec<u32>)> { describe.call1(py, (char,))?.extract(py) };
             Python::attach(by_python).unwrap_or_else(|error| panic!("{error}"))
         }));
-        TextComparer { comparer: Comparer::new(characters) }
+        SentenceComparer { comparer: Comparer::new(characters) }
     }
 
     /// Return a hash of each text, uint64. Texts that differ in case or white space only have the same.
@@ -92,23 +92,33 @@ impl TextComparer {
         Ok(PyBytes::new(py, &common))
     }
 
-    /// Return the hashes of the shingles of sentences, without their links and the names in the titles of their pages,
-    /// and where each begins and the last one ends; uint64 both.
-    #[allow(clippy::type_complexity)]
-    fn shingles<'py>(
+    /// Return keys of nearly equal sentences, uint64, as many as `bands` of each sentence. Links and the names in the
+    /// titles of their pages do not count; sentences of other `scopes`, uint64, have other keys.
+    fn masked_keys<'py>(
         &mut self,
         py: Python<'py>,
         sentences: Linked<'py>,
         titles: Strings<'py>,
-    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        scopes: &[u8],
+        bands: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let (data, offsets) = (titles.0.as_bytes(), ints(titles.1.as_bytes()));
-        let (hashes, ends) = self.with_sentences(py, &sentences, |comparer, sentences| {
-            comparer.shingles(sentences, Texts { data, offsets: &offsets })
+        let scopes: Vec<u64> = longs(scopes).into_iter().map(|scope| scope as u64).collect();
+        let keys = self.with_sentences(py, &sentences, |comparer, sentences| {
+            comparer.masked_keys(sentences, Texts { data, offsets: &offsets }, &scopes, bands)
         })?;
-        Ok((numbers(py, &hashes)?, numbers(py, &ends)?))
+        numbers(py, &keys)
     }
 }
 
+/// Return a hash of each string, uint64 (xxh3).
+#[pyfunction]
+fn hash_strings<'py>(py: Python<'py>, strings: Strings<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    let (data, offsets) = (strings.0.as_bytes(), ints(strings.1.as_bytes()));
+    numbers(py, &checked(Texts { data, offsets: &offsets }.hashes())?)
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<TextComparer>()
+    module.add_function(wrap_pyfunction!(hash_strings, module)?)?;
+    module.add_class::<SentenceComparer>()
 }

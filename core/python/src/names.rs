@@ -1,4 +1,4 @@
-//! The classes `OccurrenceCounter` and `AnchorCounter`, which `mentions` counts names with.
+//! The classes `NameCounter` and `LinkCounter`, which `mentions` counts names with.
 
 use std::fs::File;
 use std::ops::Range;
@@ -22,6 +22,7 @@ struct Columns<'py>(
     Bound<'py, PyBytes>,
     Bound<'py, PyBytes>,
     Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
 );
 
 /// Call a function with texts; it returns None where these are not in the data.
@@ -30,12 +31,13 @@ fn with_texts<T: Send>(
     columns: &Columns<'_>,
     run: impl FnOnce(&Texts<'_>) -> Option<T> + Send,
 ) -> PyResult<T> {
-    let Columns(data, offsets, heads, links, starts, ends) = columns;
-    let [data, offsets, heads, links, starts, ends] =
-        [data, offsets, heads, links, starts, ends].map(|column| column.as_bytes());
+    let Columns(data, offsets, order, heads, links, starts, ends) = columns;
+    let [data, offsets, order, heads, links, starts, ends] =
+        [data, offsets, order, heads, links, starts, ends].map(|column| column.as_bytes());
     let result = py.detach(|| {
-        let [offsets, links, starts, ends] = [offsets, links, starts, ends].map(ints);
-        let texts = Texts { data, offsets: &offsets, heads, links: &links, starts: &starts, ends: &ends };
+        let [offsets, order, links, starts, ends] = [offsets, order, links, starts, ends].map(ints);
+        let texts =
+            Texts { data, offsets: &offsets, order: &order, heads, links: &links, starts: &starts, ends: &ends };
         guarded(|| run(&texts))
     })?;
     result.ok_or_else(|| PyValueError::new_err("a text or a link is not in the data"))
@@ -64,26 +66,26 @@ fn bytes<'py>(py: Python<'py>, columns: &[Numbers]) -> PyResult<Bound<'py, PyTup
 ///
 /// The table is a local file of `arrays/tables.py`. `describe` returns the description of a code point.
 #[pyclass]
-struct OccurrenceCounter {
+struct NameCounter {
     table: Mmap,
     arrays: [Range<usize>; 3],
     counter: Counter,
 }
 
 #[pymethods]
-impl OccurrenceCounter {
+impl NameCounter {
     #[new]
-    fn new(path: &str, describe: Py<PyAny>) -> PyResult<OccurrenceCounter> {
+    fn new(path: &str, describe: Py<PyAny>) -> PyResult<NameCounter> {
         let file = File::open(path)?;
         // SAFETY: a table is written once, under a name of its own, and never changed or cut off.
         let table = unsafe { Mmap::map(&file)? };
         let arrays = arrays(&table).ok_or_else(|| PyValueError::new_err(format!("{path} is no table of names")))?;
-        Ok(OccurrenceCounter { table, arrays, counter: Counter::new(characters(describe)) })
+        Ok(NameCounter { table, arrays, counter: Counter::new(characters(describe)) })
     }
 
     /// Count the names in texts.
     fn add(&mut self, py: Python<'_>, columns: Columns<'_>) -> PyResult<()> {
-        let OccurrenceCounter { table, arrays, counter } = self;
+        let NameCounter { table, arrays, counter } = self;
         let [hashes, values, buckets] = arrays.clone().map(|range| &table[range]);
         let table = NameTable::new(hashes, values, buckets);
         let table = table.ok_or_else(|| PyValueError::new_err("the table of names is damaged"))?;
@@ -113,21 +115,21 @@ fn arrays(file: &[u8]) -> Option<[Range<usize>; 3]> {
 
 /// Counts links by anchor text and item.
 #[pyclass]
-struct AnchorCounter {
+struct LinkCounter {
     counter: Anchors,
 }
 
 #[pymethods]
-impl AnchorCounter {
+impl LinkCounter {
     #[new]
-    fn new(describe: Py<PyAny>, max_length: usize) -> AnchorCounter {
-        AnchorCounter { counter: Anchors::new(characters(describe), max_length) }
+    fn new(describe: Py<PyAny>, max_length: usize) -> LinkCounter {
+        LinkCounter { counter: Anchors::new(characters(describe), max_length) }
     }
 
     /// Count the links of texts, given their items, int64, and for each whether it counts only if it has a letter.
     ///
     /// Return a byte for each link: 0 where it counts, 1 where it is too long, 2 where it has a gap, 3 where it lacks a
-    /// letter.
+    /// letter, 4 where its text is not read.
     fn add<'py>(
         &mut self,
         py: Python<'py>,
@@ -152,6 +154,6 @@ impl AnchorCounter {
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<OccurrenceCounter>()?;
-    module.add_class::<AnchorCounter>()
+    module.add_class::<NameCounter>()?;
+    module.add_class::<LinkCounter>()
 }
