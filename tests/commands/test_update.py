@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import hashlib
+import random
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +13,10 @@ from typing import Any
 import pytest
 
 from tests.dumps import END, PACKINGS, export, head, multistream, page, revision
+from wikianchor.io.errors import InputError
 from wikianchor.pipelines.commands.update.changes import pages_of
+from wikianchor.pipelines.commands.update.command import run
+from wikianchor.pipelines.commands.update.options import UpdateOptions
 from wikianchor.pipelines.wikimedia.dumps import read_head
 from wikianchor.pipelines.wikimedia.inventory import classify_files
 
@@ -155,6 +159,42 @@ def test_without_a_page_table_deleted_pages_stay(folder: Path, wikianchor: Run) 
     assert list(pages_of(NEW)) == elements(kept)
 
 
+def test_missing_days_are_named(folder: Path, wikianchor: Run) -> None:
+    Path(INCREMENT.format(3)).rename(INCREMENT.format(5))
+    (line,) = update(wikianchor, TABLE).progress
+    assert "there is no file between 2026-01-02 and 2026-01-05: unless Wikimedia has none" in line
+
+
+def damaged(data: bytes, seed: int) -> bytes:
+    """A file with some bytes left out, repeated or replaced."""
+    chosen = random.Random(seed)
+    start = chosen.randrange(len(data))
+    end, kind = start + chosen.randrange(1, 60), chosen.randrange(4)
+    tags = (b"</page>", b"<revision>", b"<id>", b"9" * 25, b"\n", b":", b"-1", b"\xff")
+    middle = {0: b"", 1: 2 * data[start:end], 2: chosen.choice(tags), 3: bytes([chosen.randrange(256)])}[kind]
+    return data[:start] + middle + data[end:]
+
+
+@pytest.mark.parametrize("name", ["daily", "index", "dump"])
+def test_damage_is_an_error_of_one_line_or_none(name: str, folder: Path) -> None:
+    index, daily = Path(OLD.replace(".xml", "-index.txt")), Path("one-incr.xml")
+    whole = {"daily": export(SECOND_DAY), "index": bz2.decompress(index.read_bytes()), "dump": Path(OLD).read_bytes()}
+    daily.write_bytes(whole["daily"])
+    options = UpdateOptions(dumps=(OLD,), changes=(str(daily),), output=NEW)
+    errors = []
+    for seed in range(40):
+        text = damaged(whole[name], seed)
+        path = {"daily": daily, "index": index, "dump": Path(OLD)}[name]
+        path.write_bytes(bz2.compress(text) if name == "index" else text)
+        try:
+            run(options, [])
+        except InputError as error:
+            errors.append(str(error))
+    assert len(errors) > 5
+    assert not any("\n" in error for error in errors)
+    assert not list(folder.glob("*.new"))
+
+
 def test_daily_files_are_no_dumps_of_a_build(folder: Path) -> None:
     assert classify_files([INCREMENT.format(2), OLD])[0] == {"enwiki": [OLD]}
 
@@ -178,6 +218,7 @@ def check_builds(wikianchor: Run, folder: Path, old: Path, new: Path, later: Pat
     assert shards(directories["full"]) == shards(directories["previous"]) == digests
 
 
+@pytest.mark.slow
 def test_a_build_is_that_of_the_later_dump(folder: Path, wikianchor: Run) -> None:
     assert update(wikianchor, TABLE).status == 0
     (folder / "made").mkdir()
@@ -281,6 +322,7 @@ def test_a_full_disk(folder: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPa
     )
 
 
+@pytest.mark.slow
 @pytest.mark.real
 @pytest.mark.parametrize("wiki", ["dsbwiki", "kwwiki"])
 def test_a_month_of_a_whole_wiki(wiki: str, data_dir: Path, tmp_path: Path, wikianchor: Run) -> None:

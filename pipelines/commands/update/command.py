@@ -6,7 +6,9 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from datetime import date, datetime
+from itertools import pairwise
 from os.path import basename
 
 import numpy as np
@@ -24,7 +26,8 @@ from wikianchor.pipelines.wikimedia.pages import unescape
 from wikianchor.pipelines.wikimedia.sql import read_table
 
 _TABLE = re.compile(r"(\w+)-\d{8}-page\.sql")
-LAST_ID = 2**63 - 1
+# Greater than page ids, as `parse_page` reads them.
+LAST_ID = 10**18
 
 IsDeleted = Callable[[Iterable[int]], npt.NDArray[np.bool_]]
 
@@ -54,6 +57,14 @@ def run(config: UpdateOptions, beam_args: Sequence[str]) -> None:
         update = Update(changes, is_deleted, writer)
         update.write(stream for path in config.dumps for stream in read_streams(path) if stream.titles)
         writer.finish()
+    days = sorted({day.toordinal() for path in (*config.dumps, *daily) if (day := _day(path))})
+    for before, after in pairwise(days):
+        if after - before > 1:
+            logging.getLogger("wikianchor").warning(
+                "--changes: there is no file between %s and %s: unless Wikimedia has none, changes are missing",
+                date.fromordinal(before),
+                date.fromordinal(after),
+            )
     if not config.sql:
         logging.getLogger("wikianchor").warning(
             "%s: pages that have been deleted since the dump are still in it: give the page table of the last day, "
@@ -94,7 +105,7 @@ class Update:
         last = -1
         for stream in streams:
             ids = list(stream.titles)
-            if ids != sorted(ids) or ids[0] <= last:
+            if ids != sorted(ids) or ids[0] <= last or ids[-1] > LAST_ID:
                 raise InputError(f"{stream.path}: pages are not in the order of their ids: give the parts of one dump")
             self._add_new(last + 1, ids[0] - 1)
             last = ids[-1]
@@ -145,6 +156,13 @@ class Update:
         """Return whether another page has the title of a page now, so that this one has been deleted."""
         holder = self._changes.holder(_title(stream.titles[page]))
         return bool(holder and holder[0] != page and holder[1] > newest_revision(element, stream.path)[1])
+
+
+def _day(path: str) -> date | None:
+    """Return the date in the name of a file, None if there is none."""
+    with suppress(ValueError):
+        return datetime.strptime(dump_date(path), "%Y%m%d").date()
+    return None
 
 
 def _title(escaped: bytes) -> str:
