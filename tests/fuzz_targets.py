@@ -27,6 +27,7 @@ from tests.both_engines import BothEngines, raw_page
 from tests.fuzz_seeds import BODY, NAME, elements, pages, pages_with_templates
 from tests.test_fuzz import PAGE, WIKIS
 from wikianchor.io.errors import InputError
+from wikianchor.pipelines.commands.update.changes import newest_revision
 from wikianchor.pipelines.dataset.card import card
 from wikianchor.pipelines.dataset.manifest import damaged_shard, manifest_problems, read_manifest
 from wikianchor.pipelines.dataset.part_writer import Part
@@ -251,6 +252,7 @@ def dump(data: bytes) -> None:
     _outcome(lambda: [site_from_header(text.decode("utf-8", "replace"), None, SOURCE)])
     for raw, _ in whole.decoded:
         assert (problem := _both(wiki).difference([(raw, "a page")])) == "", problem
+        _outcome(lambda raw=raw: [newest_revision(raw, SOURCE)])
 
 
 def sql(data: bytes) -> None:

@@ -1,7 +1,7 @@
 """Collect the newest revision of each page of some adds-changes dumps in a temporary SQLite database.
 
-Such a dump has the revisions of a day, https://www.mediawiki.org/wiki/Wikimedia_Adds/changes_dumps: a page stands in it
-with its title and namespace at the end of the day.
+Such a dump (https://dumps.wikimedia.org/other/incr/) has the revisions since that of the day before, in the form of a
+dump of histories: pages by id, with title and namespace as they were when it was written.
 """
 
 from __future__ import annotations
