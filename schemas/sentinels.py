@@ -87,9 +87,8 @@ class Vocabulary:
             inside: whether it continues a sentence, so that it gets no blank in front.
         """
         pieces: list[int] = self._pieces.encode(text)
-        if inside and pieces and pieces[0] == self._blank and not text[0].isspace():
-            return pieces[1:]
-        return pieces
+        has_blank = inside and pieces and pieces[0] == self._blank and not text[0].isspace()
+        return pieces[1:] if has_blank else pieces
 
     def decode(self, pieces: Sequence[int]) -> str:
         """Return the text of token ids; sentinels and invalid ids are skipped."""

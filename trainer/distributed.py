@@ -96,9 +96,7 @@ def gather(local: Tensor, dim: int = 0) -> Tensor:
     Returns:
         (..., n * processes, ...).
     """
-    if world() == 1:
-        return local
-    return _Gather.apply(local, dim)
+    return local if world() == 1 else _Gather.apply(local, dim)
 
 
 class GradientAverages:

@@ -83,9 +83,11 @@ def run_command(name: str, *, workers: int | None = None, beam: Sequence[str] = 
                 results.say()
     except InputError as error:
         raise (InputError(f"{printed.getvalue()}{error}") if name in PRINTING else error) from error
-    if name in PRINTING:
-        return printed.getvalue()
-    return open_dataset(f"{config.output}/pairs" if name == "build" else config.output)
+    return (
+        printed.getvalue()
+        if name in PRINTING
+        else open_dataset(f"{config.output}/pairs" if name == "build" else config.output)
+    )
 
 
 def _function(name: str) -> Any:

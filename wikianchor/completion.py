@@ -84,9 +84,7 @@ def options_of(name: str) -> list[Option]:
     """Return the options of a command, or of "train OBJECTIVE"."""
     if command := COMMANDS.get(name):
         return [*command.declared, *(declared(EngineFlags) if command.is_pipeline else ())]
-    if name in TRAINER:
-        return declared(TRAINER[name].options)
-    return declared(OBJECTIVES[name.removeprefix("train ")])
+    return declared(TRAINER[name].options if name in TRAINER else OBJECTIVES[name.removeprefix("train ")])
 
 
 def _commands() -> Iterator[str]:

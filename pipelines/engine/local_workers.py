@@ -215,9 +215,8 @@ def _cause(status: int) -> tuple[str, str]:
     """Return how a worker died, and what the user can do against it."""
     if status == -signal.SIGKILL:
         return "was killed by SIGKILL (by the kernel for memory?)", "use fewer workers or more memory, or "
-    if status < 0:
-        return f"was killed by {signal_name(-status)}", ""
-    return f"ended too early with exit status {status}", ""
+    killed = f"was killed by {signal_name(-status)}"
+    return killed if status < 0 else f"ended too early with exit status {status}", ""
 
 
 def signal_name(number: int) -> str:

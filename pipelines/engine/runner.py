@@ -238,9 +238,8 @@ def workers_of(args: Sequence[str], load: Load = NO_LOAD) -> int | None:
         UsageError: see `beam_options`.
     """
     direct, processes = _processes_of(tuple(args))
-    if not direct:
-        return None
-    return default_workers(load) if processes is None else max(1, processes)
+    workers = default_workers(load) if processes is None else max(1, processes)
+    return workers if direct else None
 
 
 # A build with hundreds of stages asks for each of them.
@@ -253,9 +252,7 @@ def _processes_of(args: tuple[str, ...]) -> tuple[bool, int | None]:
 
 def with_workers(args: Sequence[str], load: Load) -> list[str]:
     """Return the flags for Beam with the number of workers that the plan of a build shows for a stage."""
-    if _processes_of(tuple(args))[1] is not None:
-        return list(args)
-    return [*args, f"--workers={default_workers(load)}"]
+    return [*args, *([f"--workers={default_workers(load)}"] if _processes_of(tuple(args))[1] is None else ())]
 
 
 def runner_of(options: PipelineOptions) -> str | None:

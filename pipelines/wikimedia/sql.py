@@ -391,9 +391,7 @@ def _strings(groups: _Groups, group: int) -> Sequence[Value]:
 def _unescape(cell: bytes) -> bytes:
     # Most escapes are apostrophes, and an apostrophe inside a value is always escaped: undo these first.
     plain = cell.replace(b"\\'", b"'")
-    if b"\\" not in plain:
-        return plain
-    return _ESCAPED.sub(lambda escape: _ESCAPES.get(escape[1], escape[1]), cell)
+    return _ESCAPED.sub(lambda escape: _ESCAPES.get(escape[1], escape[1]), cell) if b"\\" in plain else plain
 
 
 def _bare(cell: bytes) -> bytes | None:

@@ -246,9 +246,11 @@ def _same_type(actual: pa.DataType, expected: pa.DataType) -> bool:
     """Compare types without dictionary encoding and without names of list elements, which depend on the writer."""
     if pa.types.is_dictionary(actual):
         actual = actual.value_type
-    if pa.types.is_list(actual) and pa.types.is_list(expected):
-        return bool(actual.value_type == expected.value_type)
-    return bool(actual == expected)
+    return (
+        bool(actual.value_type == expected.value_type)
+        if pa.types.is_list(actual) and pa.types.is_list(expected)
+        else bool(actual == expected)
+    )
 
 
 def _check_ids(batch: pa.RecordBatch, entities: int, shard: str) -> None:

@@ -82,6 +82,4 @@ def add_rows(table: Tensor, rows: Tensor, values: Tensor) -> Tensor:
 
     On a GPU index_add_ adds equal rows in any order, so that the last bits of a resumed run would differ.
     """
-    if table.is_cuda:
-        return table.index_put_((rows,), values, accumulate=True)
-    return table.index_add_(0, rows, values)
+    return table.index_put_((rows,), values, accumulate=True) if table.is_cuda else table.index_add_(0, rows, values)

@@ -47,9 +47,7 @@ def make_bag_maker(config: MboeConfig) -> BagMaker:
     if config.entities == "linker":
         links = read_links(config.links)
         return lambda document: _linked(links.get(document.name, ()))
-    if config.entities == "oracle":
-        return _oracle
-    return lambda document: _linked(())
+    return _oracle if config.entities == "oracle" else lambda document: _linked(())
 
 
 def _oracle(document: Document) -> Bag:

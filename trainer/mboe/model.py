@@ -145,9 +145,11 @@ def loss_of(logits: Tensor, labels: Tensor) -> Tensor:
     >>> loss_of(torch.zeros(2, 4), torch.tensor([1, 3])).item() == torch.tensor(4.0).log().item()
     True
     """
-    if labels.dim() == 1:
-        return nn.functional.cross_entropy(logits, labels)
-    return nn.functional.binary_cross_entropy_with_logits(logits, labels)
+    return (
+        nn.functional.cross_entropy(logits, labels)
+        if labels.dim() == 1
+        else nn.functional.binary_cross_entropy_with_logits(logits, labels)
+    )
 
 
 class TrainedMboe(NamedTuple):

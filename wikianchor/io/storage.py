@@ -105,9 +105,8 @@ def writing(path: str, flag: str = "--output") -> Iterator[None]:
 
 def error_number(error: OSError) -> int | None:
     """Return the errno of an error, which pyarrow states in the text of some."""
-    if error.errno is None and (match := _ERRNO.search(str(error))):
-        return int(match[1])
-    return error.errno
+    match = _ERRNO.search(str(error)) if error.errno is None else None
+    return int(match[1]) if match else error.errno
 
 
 def reason_of(error: BaseException) -> str:

@@ -127,11 +127,8 @@ def share(number: int, total: int) -> str:
     ('33', '<1', '>99', '')
     """
     value = percent(number, total)
-    if not number:
-        return ""
-    if value < 1:
-        return "<1"
-    return ">99" if 99.5 <= value < 100 else f"{value:.0f}"
+    rounded = "<1" if value < 1 else ">99" if 99.5 <= value < 100 else f"{value:.0f}"
+    return rounded if number else ""
 
 
 def shade(number: int, total: int) -> int:
