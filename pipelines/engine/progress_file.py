@@ -28,11 +28,14 @@ class ProgressFile:
     Args:
         scratch: directory of the run's workspace.
         name: the name of the element within its stage; a second attempt at it replaces the file of the first.
+
+    Attributes:
+        pages: the number of pages that are read, which its user counts.
     """
 
     def __init__(self, scratch: str, name: str) -> None:
         self._path = f"{scratch}/{DIRECTORY}/{name}" if is_local(scratch) else None
-        self._next = 0.0
+        self._next, self.pages = 0.0, 0
 
     def is_due(self) -> bool:
         """Return whether the file is to be written again."""

@@ -12,12 +12,14 @@ import re
 import struct
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple
 
 from wikianchor.io.errors import InputError
-from wikianchor.pipelines.wikimedia.pages import unescape
+from wikianchor.pipelines.engine.progress_file import ProgressFile
+from wikianchor.pipelines.wikimedia.dumps import Chunk
+from wikianchor.pipelines.wikimedia.pages import CLOSE, unescape
 
 # The number of times that a thread of the worker has run, of pages begun, and of the page that is being read, 0 for
 # none; then three texts.
@@ -81,11 +83,14 @@ class WorkerStatus:
 
     Args:
         file: descriptor of the file that both processes map.
+
+    Attributes:
+        file: the same.
     """
 
     def __init__(self, file: int) -> None:
         self._memory = mmap.mmap(file, STATUS_BYTES)
-        self._beats = self._pages = 0
+        self.file, self._beats = file, 0
 
     def beat(self) -> None:
         """Say that a thread of the worker runs."""
@@ -94,17 +99,15 @@ class WorkerStatus:
 
     def begin(self, unit: str, place: str) -> None:
         """Say which element of which step is next; "" for none."""
-        self._pages = 0
         self._memory[8:STATUS_BYTES] = b"\0" * (STATUS_BYTES - 8)
         self._memory[_PLACE:_PAGE] = place.encode()[: _PAGE - _PLACE].ljust(_PAGE - _PLACE, b"\0")
         self._memory[_UNIT:_PLACE] = unit.encode()[: _PLACE - _UNIT].ljust(_PLACE - _UNIT, b"\0")
 
     def begin_page(self, number: int, raw: bytes) -> None:
-        """Say which page is read."""
+        """Say which page is read. The core does the same for pages that it reads by itself."""
         head = raw[: STATUS_BYTES - _PAGE]
         self._memory[_PAGE : _PAGE + len(head)] = head
-        self._pages += 1
-        self._memory[8:24] = self._pages.to_bytes(8, "little") + number.to_bytes(8, "little")
+        self._memory[8:24] = 2 * number.to_bytes(8, "little")
 
     def end_page(self) -> None:
         """Say that the page is read."""
@@ -189,22 +192,50 @@ def _place_of(element: Any) -> str:
     return f"{path} from byte {start}" if start is not None else str(path)
 
 
-def watched_pages(pages: Iterable[tuple[bytes, int]], counts: Counter[str], bad: str) -> Iterator[tuple[bytes, int]]:
+def read_ahead(
+    chunks: Iterator[Chunk], read: Callable[[bytes, int, bool, int, int], tuple[int, int, int]], progress: ProgressFile
+) -> Iterator[Chunk]:
+    """Let the core read whole pages at once, and yield the chunks of a range less these pages.
+
+    What is yielded has the first page of the range, pages that lie in two chunks, and those that the core leaves. When
+    it reads, all pages that come before have been read.
+
+    Args:
+        chunks: those of the range.
+        read: `PageReader.read_pages` of the core, or a function with the same arguments.
+        progress: the progress of the range, to which the pages are added.
+    """
+    worker, inside = _this_worker, True
+    # A page that is left out is found by its number.
+    never = worker is not None and any(unit == _unit for unit, _ in worker.bad_pages)
+    for chunk in chunks:
+        end, status = 0, worker.status.file if worker else -1
+        while end < len(chunk.data):
+            passes = inside or never or not chunk.owned
+            begin, end, progress.pages = read(chunk.data, end, passes, status, progress.pages)
+            inside = not chunk.data.endswith(CLOSE, begin, end)
+            yield chunk._replace(data=chunk.data[begin:end], offset=chunk.offset + begin * chunk.exact)
+
+
+def watched_pages(
+    pages: Iterable[tuple[bytes, int]], counts: Counter[str], bad: str, progress: ProgressFile
+) -> Iterator[tuple[bytes, int]]:
     """Yield the pages of a range, and tell the launcher which one is read.
 
     Args:
         pages: from `cut_pages`.
         counts: the counts of the range, added to.
         bad: what pages are counted as that ended their worker before, and are left out.
+        progress: the progress of the range; has the number of each page while that is read.
     """
     worker = _this_worker
-    if worker is None:
-        yield from pages
-        return
-    for number, (raw, offset) in enumerate(pages, 1):
-        if (_unit, number) in worker.bad_pages:
+    for raw, offset in pages:
+        progress.pages += 1
+        if worker is None:
+            yield raw, offset
+        elif (_unit, progress.pages) in worker.bad_pages:
             counts[bad] += 1
-            continue
-        worker.status.begin_page(number, raw)
-        yield raw, offset
-        worker.status.end_page()
+        else:
+            worker.status.begin_page(progress.pages, raw)
+            yield raw, offset
+            worker.status.end_page()

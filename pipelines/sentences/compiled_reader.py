@@ -79,6 +79,8 @@ class _CompiledReader(PageReader):
         )
         if reader.documents:
             self._core.read_documents(WikipediaLinks(site).read)
+        self._core.set_page_rules(self._kinds.is_list, self._redirect_of, self._definitions.read_revision, self._check)
+        self.read_pages = None if self.excluded else self._core.read_pages
 
     def new_tables(self) -> PageTables:
         self._core.clear()

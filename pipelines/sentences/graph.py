@@ -45,8 +45,10 @@ from wikianchor.pipelines.wikimedia.wikitext.link_counts import unbalanced
 from wikianchor.pipelines.wikimedia.wikitext.served import facts_of
 from wikianchor.schemas import sentences as schema
 
-# Copies of decompressed ranges are made where so many times the size of the dumps is free. They take up to 1.8 times.
-COPY_ROOM = 4
+# Codecs of copies of decompressed ranges: each for dumps of at most so many bytes, where so many times their size is
+# free. Copies with zstd take up to 1.8 times. Those of a large wiki without compression would not stay in memory until
+# they are read.
+COPY_CODECS = (("none", 256 << 20, 64), ("zstd", 1 << 60, 4))
 
 
 def run(
@@ -226,7 +228,7 @@ def _definitions(pipeline: Any, work: Workspace, config: SentencesOptions, site:
         steps.read_templates,
         work=work,
         site=site,
-        copies=has_room_for_copies(config.dumps, work),
+        copies=codec_of_copies(config.dumps, work),
         lua=config.lua,
         engine=config.engine,
     )
@@ -244,12 +246,16 @@ def _definitions(pipeline: Any, work: Workspace, config: SentencesOptions, site:
     return definitions, tables
 
 
-def has_room_for_copies(dumps: Sequence[str], work: Workspace) -> bool:
-    """Return whether the step that reads templates leaves copies of decompressed ranges: all workers share a local disk
-    with room for them and the dataset, and decompressing takes long."""
+def codec_of_copies(dumps: Sequence[str], work: Workspace) -> str:
+    """Return the codec of the copies of ranges that the step that reads templates leaves; "" for no copies.
+
+    There are copies where all workers share a local disk with room for them and the dataset, and decompressing takes
+    long.
+    """
     if work.shuffle != "files" or not is_local(work.scratch) or not any(map(is_slow, dumps)):
-        return False
-    return free_bytes(work.scratch) >= COPY_ROOM * sum(map(file_size, dumps))
+        return ""
+    size, free = sum(map(file_size, dumps)), free_bytes(work.scratch)
+    return next((codec for codec, most, times in COPY_CODECS if size <= most and free >= times * size), "")
 
 
 def commit_readings(

@@ -135,6 +135,8 @@ class PageReader(ABC):
 
     #: A page that was read has no rows in a previous dataset, see `_UnchangedPages`.
     unchanged: PreviousPage | None = None
+    #: Reads many pages at once, as `parse` and `read_page` do: `PageReader.read_pages` of the core. None for no such.
+    read_pages: Callable[..., tuple[int, int, int]] | None = None
     _kinds: PageKinds
 
     def __init__(self, reader: DumpReader, templates: str | None = None) -> None:
@@ -180,7 +182,11 @@ class PageReader(ABC):
         if self.excluded.contains(page.page_id, page.title):
             counts["pages:excluded"] += 1
             return None
-        if self.excluded and page.redirect is not None and self.leads_to_excluded(self._redirect_of(page)[0]):
+        if (
+            self.excluded
+            and page.redirect is not None
+            and self.leads_to_excluded(self._redirect_of(page.redirect, page.text)[0])
+        ):
             counts["pages:redirect_to_excluded"] += 1
             return None
         return page
@@ -203,23 +209,26 @@ class PageReader(ABC):
             InputError: the ledger does not balance.
         """
         if page.redirect is not None:
-            self._add_redirect(page, *self._redirect_of(page))
+            self._add_redirect(page, *self._redirect_of(page.redirect, page.text))
             return {"pages:redirects": 1}
         counts = self._read_article(page)
-        if (problem := unbalanced(counts)) is not None:
-            raise InputError(
-                f"page {page.title!r} of {self._site.wiki}: its ledger does not balance: {problem}: "
-                "please report it, and leave the page out with --exclude_pages"
-            )
+        self._check(page.title, counts)
         return counts
 
-    def _redirect_of(self, page: Page) -> tuple[str, str]:
+    def _check(self, title: str, counts: Mapping[str, int]) -> None:
+        if (problem := unbalanced(counts)) is not None:
+            raise InputError(
+                f"page {title!r} of {self._site.wiki}: its ledger does not balance: {problem}: "
+                "please report it, and leave the page out with --exclude_pages"
+            )
+
+    def _redirect_of(self, redirect: str, text: str) -> tuple[str, str]:
         """Return the title and the fragment of the target of a redirect.
 
         The title is that of the export's <redirect>, which has no fragment: that comes from the link in the text.
         """
-        title, _, fragment = (page.redirect or "").partition("#")
-        match = self._redirect_target.search(page.text)
+        title, _, fragment = redirect.partition("#")
+        match = self._redirect_target.search(text)
         link = parse_target(match[1], self._site) if match else None
         target = parse_target(title, self._site) if title else link
         if target is None or not target.title:

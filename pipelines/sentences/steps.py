@@ -25,7 +25,7 @@ from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import open_datasets
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
-from wikianchor.pipelines.engine.worker_status import watched_pages
+from wikianchor.pipelines.engine.worker_status import read_ahead, watched_pages
 from wikianchor.pipelines.sentences.columns import TableBuffer
 from wikianchor.pipelines.sentences.compiled_reader import make_page_reader
 from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
@@ -170,6 +170,20 @@ def read_dump(
         }
         progress_file = ProgressFile(reader.work.scratch, f"{task.order}")
         chunks = read_copy(copy_of_range(reader.work, task.order), task.part)
+
+        def add(ids: bytes, page_counts: Mapping[str, int]) -> int:
+            page_ids.frombytes(ids)
+            add_counts(counts, page_counts)
+            for buffer in buffers.values():
+                buffer.write_if_full()
+            return WHILE_READING - len(counts)
+
+        if previous is None and pages.read_pages is not None:
+            chunks = read_ahead(
+                chunks,
+                partial(pages.read_pages, limits=[(ROW_GROUP, LIST_VALUES.get(name, 0)) for name in TABLES], add=add),
+                progress_file,
+            )
         for page in sound_pages(
             chunks,
             task.part,
@@ -318,18 +332,17 @@ def sound_pages(
         tail: set to the last TAIL_BYTES of the range.
         progress_file: gets the progress.
     """
-    read = 0
     try:
-        for raw, offset in watched_pages(cut_pages(keep_tail(chunks, tail), part.path), counts, f"pages:{CRASHED}"):
-            read += 1
+        cut = cut_pages(keep_tail(chunks, tail), part.path)
+        for raw, offset in watched_pages(cut, counts, f"pages:{CRASHED}", progress_file):
             if len(problems) >= MAX_PROBLEMS:
                 return
             where = f"{part.path} near byte {offset}"
             if (page := parse(raw, where, counts, problems)) is not None:
                 yield page
-            if read % 100 == 0 and progress_file.is_due():
-                progress_file.write(min(offset, part.end) - part.start, so_far(counts, read))
-        progress_file.write(part.end - part.start, so_far(counts, read))
+            if progress_file.is_due():
+                progress_file.write(min(offset, part.end) - part.start, so_far(counts, progress_file.pages))
+        progress_file.write(part.end - part.start, so_far(counts, progress_file.pages))
     except Truncated as error:
         counts["files:truncated"] += 1
         if not allow_truncated:

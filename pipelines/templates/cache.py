@@ -19,6 +19,7 @@ from wikianchor.io.cache import CACHE_VARIABLE, open_cache
 from wikianchor.io.errors import InputError, Truncated
 from wikianchor.io.rules import digest_of
 from wikianchor.io.storage import file_version, is_local
+from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.templates.steps import template_rows
 from wikianchor.pipelines.templates.store import COLUMNS, save_store
 from wikianchor.pipelines.templates.tables import shard_rows
@@ -71,7 +72,9 @@ def table_of_dumps(
         for path in dumps:
             # What comes before the damage counts, as in `read_templates`.
             with suppress(InputError, Truncated):
-                pages = template_rows(read_range(whole_file(path)), path, site, Counter(), lua, "python")
+                pages = template_rows(
+                    read_range(whole_file(path)), path, site, Counter(), ProgressFile("", ""), lua, "python"
+                )
                 yield from (itemgetter(*COLUMNS)(row) for row, _ in pages)
 
     return cached_table(table_key(dumps, site, facts), rows, site, cache, facts)

@@ -54,7 +54,7 @@ def build(pipeline: Any, head: Mapping[str, Any], work: Workspace, config: Templ
     readings = (
         pipeline
         | "List ranges" >> ListElements(list_ranges, config.dumps)  # TemplateRange
-        | "Read templates" >> RunStep(read_templates, work, "read", work, site, False, config.lua)  # TemplateReading
+        | "Read templates" >> RunStep(read_templates, work, "read", work, site, "", config.lua)  # TemplateReading
     )
     _ = pipeline | "Commit" >> CallOnce(commit_templates, config.output, work, head, readings)
 

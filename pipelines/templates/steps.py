@@ -16,7 +16,7 @@ from wikianchor.pipelines.dataset.changes import CRASHED
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
-from wikianchor.pipelines.engine.worker_status import watched_pages
+from wikianchor.pipelines.engine.worker_status import read_ahead, watched_pages
 from wikianchor.pipelines.wikimedia.choices import OFF, ON
 from wikianchor.pipelines.wikimedia.core import core_of
 from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, read_range, split_dumps
@@ -63,7 +63,7 @@ def copy_of_range(work: Workspace, order: int) -> str:
 
 
 def read_templates(
-    task: TemplateRange, work: Workspace, site: Site, copies: bool = False, lua: str = OFF, engine: str | None = None
+    task: TemplateRange, work: Workspace, site: Site, copies: str = "", lua: str = OFF, engine: str | None = None
 ) -> TemplateReading:
     """Write the definitions of a range.
 
@@ -73,7 +73,7 @@ def read_templates(
         task: the range.
         work: the workspace of the run.
         site: the wiki.
-        copies: leave a copy of the decompressed range, unless it is damaged.
+        copies: leave a copy of the decompressed range with this codec (`ChunkCopy`), unless it is damaged; "" for none.
         lua: one of `choices.LUA`: whether modules are read too.
         engine: one of `choices.ENGINES`, or None for the core where there is one that can be used.
     """
@@ -85,8 +85,8 @@ def read_templates(
             with ExitStack() as stack:
                 chunks = read_range(task.part)
                 if copies:
-                    chunks = stack.enter_context(ChunkCopy(copy_of_range(work, task.order))).copied(chunks)
-                for row, offset in template_rows(chunks, task.part.path, site, counts, lua, engine):
+                    chunks = stack.enter_context(ChunkCopy(copy_of_range(work, task.order), copies)).copied(chunks)
+                for row, offset in template_rows(chunks, task.part.path, site, counts, progress_file, lua, engine):
                     if progress_file.is_due():
                         progress_file.write(min(offset, task.part.end) - task.part.start, {"templates": counts.total()})
                     counts[row["kind"]] += 1
@@ -103,7 +103,13 @@ def read_templates(
 
 
 def template_rows(
-    chunks: Iterator[Chunk], source: str, site: Site, counts: Counter[str], lua: str = OFF, engine: str | None = None
+    chunks: Iterator[Chunk],
+    source: str,
+    site: Site,
+    counts: Counter[str],
+    progress: ProgressFile,
+    lua: str = OFF,
+    engine: str | None = None,
 ) -> Iterator[tuple[dict[str, Any], int]]:
     """Yield a row of `schemas.templates` for each template in a range of a dump, and where it is in the file.
 
@@ -112,14 +118,19 @@ def template_rows(
         source: name of the file, for messages.
         site: the wiki.
         counts: the counts of the range: pages that are left out are added.
+        progress: the progress of the range.
         lua, engine: as for `read_templates`.
 
     Raises:
         InputError, Truncated: the file is damaged or cut off.
     """
-    pages = TemplatePages(site, core_of(engine))
-    for raw, offset in watched_pages(cut_pages(chunks, source), counts, CRASHED):
-        if (namespace := page_namespace(raw, source)) in (TEMPLATE, MESSAGE) or (namespace == MODULE and lua == ON):
+    core = core_of(engine)
+    pages = TemplatePages(site, core)
+    wanted = (TEMPLATE, MESSAGE, MODULE) if lua == ON else (TEMPLATE, MESSAGE)
+    if core is not None:
+        chunks = read_ahead(chunks, partial(core.skip_pages, namespaces=wanted), progress)
+    for raw, offset in watched_pages(cut_pages(chunks, source), counts, CRASHED, progress):
+        if page_namespace(raw, source) in wanted:
             page = pages.parse(raw, f"{source} near byte {offset}")
             ids = {"page_id": page.page_id, "rev_id": page.rev_id}
             definition = pages.definition(page)
@@ -152,9 +163,7 @@ class TemplatePages:
         MESSAGES before it."""
         if page.namespace == MESSAGE:
             return message_title(page.title.partition(":")[2])
-        if page.namespace == MODULE:
-            return PREFIX + page.title.partition(":")[2]
-        return self._title_of(page.title)
+        return PREFIX + page.title.partition(":")[2] if page.namespace == MODULE else self._title_of(page.title)
 
     def definition(self, page: Page) -> Definition:
         """Return what a template, a module or a message shows."""

@@ -21,6 +21,7 @@ from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.engine import local_workers, stage, worker_status
 from wikianchor.pipelines.engine.local_workers import LocalWorkers, Worker
 from wikianchor.pipelines.engine.machine import private_memory
+from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.retries import ELEMENT_DEATHS, Retries
 from wikianchor.pipelines.engine.worker_status import (
     Limits,
@@ -31,6 +32,7 @@ from wikianchor.pipelines.engine.worker_status import (
     watched,
     watched_pages,
 )
+from wikianchor.pipelines.wikimedia.page_kinds import PageKinds
 
 TEXT = "The [[Moon]] goes around the [[Earth]]. It is far away from the [[Sun|star]], as everybody knows.\n\n"
 # What Python imports when it starts: in a worker, two titles do harm.
@@ -256,11 +258,23 @@ def test_a_worker_leaves_out_bad_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     pages = [(f"<page><title>A&amp;{n}</title>".encode() + b"x" * 5000, n) for n in (1, 2, 3)]
     seen = []
     with watched("read-000001", type("Element", (), {"path": "d.xml", "start": 4})):
-        for _, offset in watched_pages(pages, counts, "crashed"):
+        for _, offset in watched_pages(pages, counts, "crashed", ProgressFile("", "")):
             seen.append((offset, WorkerStatus(file.fileno()).position()))
     assert seen == [(n, Position("read-000001", "d.xml from byte 4", n, f"A&{n}")) for n in (1, 3)]
     assert counts == {"crashed": 1}
     assert status.position() == Position()
+
+
+def test_the_core_says_which_page_it_reads(
+    dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wikianchor: Callable[..., Any]
+) -> None:
+    pytest.importorskip("wikianchor_core")
+    as_worker(monkeypatch)
+    status = WorkerStatus(worker_status.files_of_the_test[0].fileno())  # type: ignore[attr-defined]
+    positions = []
+    monkeypatch.setattr(PageKinds, "is_list", lambda self, title: bool(positions.append(status.position())))
+    assert not wikianchor("sentences", f"--dumps={dump}", f"--output={tmp_path}/out", "--engine=core").status
+    assert [(page.page, page.title) for page in positions] == [(n, f"Page {n}") for n in range(1, 21)]
 
 
 @pytest.mark.parametrize("flag", ["--worker_memory=0", "--stall_limit=-1", "--skip_bad_pages --runner=FlinkRunner"])

@@ -269,7 +269,11 @@ def test_the_core_was_built_from_this_checkout() -> None:
 
 def test_a_fault_in_the_core_names_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
+        read_pages = None
+
         def __init__(self, **rules: Any) -> None: ...
+
+        def set_page_rules(self, *rules: Any) -> None: ...
 
         def parse(self, raw: bytes) -> tuple[Any, ...]:
             return "The page", 0, 1, 2, "", None, "wikitext", ""

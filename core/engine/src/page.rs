@@ -37,7 +37,7 @@ pub fn parse_page(raw: &[u8]) -> Option<Page> {
         return None;
     }
     let newest = newest_revision(raw, revision);
-    let namespace = match between(&raw[..raw.len().min(2000)], b"<ns>", b"</ns>") {
+    let namespace = match between(&raw[..raw.len().min(NAMESPACE_WITHIN)], b"<ns>", b"</ns>") {
         Some(value) => Some(number(value)?),
         None => None,
     };
@@ -55,6 +55,43 @@ pub fn parse_page(raw: &[u8]) -> Option<Page> {
         text: decode(text_of(newest)?)?,
     })
 }
+
+/// The namespace of a page; None where it is not named, or is no number.
+pub fn namespace_of(raw: &[u8]) -> Option<i64> {
+    between(&raw[..raw.len().min(NAMESPACE_WITHIN)], b"<ns>", b"</ns>").and_then(number)
+}
+
+/// Where the next page begins and ends, if it is whole. None where another tag comes before it or in it.
+pub fn next_page(data: &[u8]) -> Option<(usize, usize)> {
+    let begin = memmem::find(data, OPEN)?;
+    let content = begin + OPEN.len();
+    let end = content + memmem::find(&data[content..], CLOSE)?;
+    let is_sound = memmem::find(&data[..begin], CLOSE).is_none() && memmem::find(&data[content..end], OPEN).is_none();
+    is_sound.then_some((begin, end + CLOSE.len()))
+}
+
+/// Where a page ends that some bytes have after an offset; the end of the bytes if none does.
+pub fn page_end(data: &[u8], begin: usize) -> usize {
+    memmem::find(&data[begin..], CLOSE).map_or(data.len(), |end| begin + end + CLOSE.len())
+}
+
+/// How many pages at the beginning of some bytes are of none of these namespaces, and where they end.
+pub fn skip_pages(data: &[u8], namespaces: &[i64]) -> (usize, usize) {
+    let (mut pages, mut end) = (0, 0);
+    while let Some((start, stop)) = next_page(&data[end..]) {
+        let namespace = namespace_of(&data[end + start..end + stop]);
+        if namespace.is_none_or(|namespace| namespaces.contains(&namespace)) {
+            break;
+        }
+        pages += 1;
+        end += stop;
+    }
+    (pages, end)
+}
+
+const OPEN: &[u8] = b"<page>";
+const CLOSE: &[u8] = b"</page>";
+const NAMESPACE_WITHIN: usize = 2000;
 
 fn between<'a>(raw: &'a [u8], opening: &[u8], closing: &[u8]) -> Option<&'a [u8]> {
     let rest = &raw[memmem::find(raw, opening)? + opening.len()..];
@@ -186,6 +223,18 @@ mod tests {
     #[test]
     fn references_are_decoded_once() {
         assert_eq!(unescape("a &lt;br> b&amp;nbsp;c &#233; &#x0; &x; &lt &"), "a <br> b&nbsp;c é \u{fffd} &x; &lt &");
+    }
+
+    #[test]
+    fn whole_pages_are_cut() {
+        assert_eq!(next_page(b" <page>A</page> <page>"), Some((1, 15)));
+        for other in ["", "<page>A", "<page>A<page>B</page>", "</page><page>A</page>"] {
+            assert_eq!(next_page(other.as_bytes()), None);
+        }
+        assert_eq!((page_end(b"a</page>b", 1), page_end(b"a</page>b", 3)), (8, 9));
+        assert_eq!(namespace_of(b"<page><ns>-1</ns></page>"), Some(-1));
+        assert_eq!(namespace_of(b"<page><ns>x</ns></page>"), None);
+        assert_eq!(skip_pages(b"<page><ns>1</ns></page><page><ns>10</ns></page>", &[10]), (1, 23));
     }
 
     #[test]

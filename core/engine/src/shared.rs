@@ -282,7 +282,7 @@ names! {
     Table, Caption, Reference, ExtensionTag, Heading, BackMatter, Preformatted, Gap, DisambiguationPage,
     FragmentShort, FragmentLong, FragmentMarkup, FragmentUnbalanced, FragmentNoLetters, FragmentScript,
     FragmentNoTerminator, FragmentContinued, FragmentCitation, Template,
-    PagesArticles, PagesDisambiguation, LinksKept, SentencesKept,
+    PagesArticles, PagesDisambiguation, PagesOtherNamespace, PagesRedirects, LinksKept, SentencesKept,
     // Regions and flags that are no bucket.
     Lead, Body, List, Disambiguation,
     // Blocks of documents that are no region.

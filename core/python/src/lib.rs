@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use wikianchor_engine::page;
 use wikianchor_engine::shared::set_shared;
 use wikianchor_engine::unicode::{self, Case, Forms, Tables, ALNUM, ALPHA, NEEDS_NFC, PRINTABLE};
 
@@ -94,12 +95,27 @@ fn template_facts(body: &str) -> (bool, bool, String, bool, Vec<String>) {
     (facts.block, facts.disambiguation, facts.first, facts.is_call, facts.names)
 }
 
+/// Do as `PageReader.read_pages`, but read no page: pass over those of none of these namespaces.
+#[pyfunction]
+fn skip_pages(
+    data: &[u8],
+    begin: usize,
+    inside: bool,
+    _status: i32,
+    number: usize,
+    namespaces: Vec<i64>,
+) -> (usize, usize, usize) {
+    let (pages, end) = if inside { (0, 0) } else { page::skip_pages(&data[begin..], &namespaces) };
+    (begin + end, page::page_end(data, begin + end), number + pages)
+}
+
 #[pymodule]
 fn wikianchor_core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("sources", env!("WIKIANCHOR_CORE_SOURCES"))?;
     module.add_function(wrap_pyfunction!(set_up, module)?)?;
     module.add_function(wrap_pyfunction!(template_facts, module)?)?;
+    module.add_function(wrap_pyfunction!(skip_pages, module)?)?;
     anchors::register(module)?;
     bzip2::register(module)?;
     names::register(module)?;

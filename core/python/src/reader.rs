@@ -4,18 +4,21 @@ use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
+use memmap2::{MmapMut, MmapOptions};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use wikianchor_engine::columns::{Nullable, Numbers, Spans, Strings};
 use wikianchor_engine::counts::Counts;
-use wikianchor_engine::page::{parse_page, Page};
+use wikianchor_engine::page::{namespace_of, next_page, page_end, parse_page, Page};
 use wikianchor_engine::page_kinds::PageKinds;
 use wikianchor_engine::reader::Reader;
 use wikianchor_engine::rules::Site;
+use wikianchor_engine::shared::Name;
 use wikianchor_engine::unicode::length;
 use wikianchor_engine::wikitext::definitions::{Arguments, Invocation, Server};
 use wikianchor_engine::wikitext::extractor::{Extract, Extractor as Engine};
+use wikianchor_engine::wikitext::link_counts::balances;
 use wikianchor_engine::wikitext::links::{LinkReader, Links, Texts};
 
 /// Run the engine; a fault in it becomes an error of Python.
@@ -168,14 +171,59 @@ impl Extractor {
     }
 }
 
-/// Reads pages into the tables of a dump, a page at a time: `parse`, then `read_article` or `add_redirect`; `take`
-/// empties a table.
+/// Reads pages into the tables of a dump, a page at a time: `parse`, then `read_article` or `add_redirect`; or many, by
+/// `read_pages`. `take` empties a table.
 #[pyclass]
 struct PageReader {
     reader: Reader,
     page: Option<Page>,
+    rules: Option<PageRules>,
+    status: Option<Status>,
 }
 
+/// What Python says of each page that `read_pages` reads.
+struct PageRules {
+    /// Whether an article is a list, by its title.
+    is_list: Py<PyAny>,
+    /// The title and the fragment of the target of a redirect, by what the export says and the text.
+    redirect_of: Py<PyAny>,
+    /// Takes the time of the revision.
+    read_revision: Py<PyAny>,
+    /// Raises an error for a title and a ledger that does not balance.
+    check: Py<PyAny>,
+}
+
+/// Where the launcher looks for the page that is read: the memory of `worker_status.WorkerStatus`.
+struct Status(MmapMut);
+
+impl Status {
+    const HEAD: usize = 2048;
+
+    fn begin_page(&mut self, number: u64, raw: &[u8]) {
+        let head = raw.len().min(self.0.len() - Status::HEAD);
+        self.0[Status::HEAD..Status::HEAD + head].copy_from_slice(&raw[..head]);
+        self.0[8..16].copy_from_slice(&number.to_le_bytes());
+        self.0[16..24].copy_from_slice(&number.to_le_bytes());
+    }
+
+    fn end_page(&mut self) {
+        self.0[16..24].fill(0);
+    }
+}
+
+/// What `read_pages` has read.
+#[derive(Default)]
+struct Batch {
+    end: usize,
+    is_full: bool,
+    pages: u64,
+    page_ids: Numbers,
+    counts: Counts,
+    /// A page whose ledger does not balance.
+    unbalanced: Option<(String, Counts)>,
+}
+
+const WIKITEXT: &str = "wikitext";
 const SENTENCES: u8 = 0;
 const FRAGMENTS: u8 = 1;
 const TITLES: u8 = 2;
@@ -205,7 +253,69 @@ impl PageReader {
         });
         let kinds = PageKinds::new(&disambiguation, marks);
         let reader = Reader::new(engine_of(py, &site, find_template, server, fragments)?, text, kinds, fragments);
-        Ok(PageReader { reader, page: None })
+        Ok(PageReader { reader, page: None, rules: None, status: None })
+    }
+
+    /// Take what `read_pages` needs: see `PageRules`.
+    fn set_page_rules(
+        &mut self,
+        is_list: Py<PyAny>,
+        redirect_of: Py<PyAny>,
+        read_revision: Py<PyAny>,
+        check: Py<PyAny>,
+    ) {
+        self.rules = Some(PageRules { is_list, redirect_of, read_revision, check });
+    }
+
+    /// Read the pages that some bytes begin with, up to one that is not whole, or that is for `parse`.
+    ///
+    /// Args:
+    ///     data: the bytes.
+    ///     begin: where to begin in them.
+    ///     inside: whether that may be inside a page, so that none is read.
+    ///     status: the descriptor of the file that the launcher looks at, -1 for none.
+    ///     number: the number of pages before.
+    ///     limits: by table, how many rows it has at most, and values in its lists, 0 for any number.
+    ///     add: takes the ids of articles and redirects and the sums of the counts, and what is full of the tables; returns
+    ///         how many names the counts may get until it is called again.
+    ///
+    /// Returns:
+    ///     Where the last page that was read ends; where the one after it ends, or the bytes; and the number of pages up
+    ///     to there, without that one.
+    #[allow(clippy::too_many_arguments)]
+    fn read_pages<'py>(
+        slf: &Bound<'py, PageReader>,
+        data: &Bound<'py, PyBytes>,
+        mut begin: usize,
+        inside: bool,
+        status: i32,
+        mut number: u64,
+        limits: Vec<(usize, usize)>,
+        add: Bound<'py, PyAny>,
+    ) -> PyResult<(usize, usize, u64)> {
+        let py = slf.py();
+        if status >= 0 && slf.borrow().status.is_none() {
+            // Safe: the launcher only reads it, and its length stays.
+            slf.borrow_mut().status = Some(Status(unsafe { MmapOptions::new().map_mut(status)? }));
+        }
+        let bytes = data.as_bytes();
+        let mut batch = Batch { is_full: !inside, ..Batch::default() };
+        while batch.is_full {
+            let counts = dict_of(py, &batch.counts)?;
+            let names_left = add.call1((PyBytes::new(py, &batch.page_ids.0), counts))?.extract::<i64>()?;
+            let names_left = usize::try_from(names_left).unwrap_or(0);
+            // `add` takes the tables, so that the reader is not borrowed then.
+            let reader = &mut *slf.borrow_mut();
+            batch = py.detach(|| reader.read_batch(bytes, begin, number, &limits, names_left));
+            if let (Some((title, counts)), Some(rules)) = (&batch.unbalanced, &reader.rules) {
+                rules.check.call1(py, (title, dict_of(py, counts)?))?;
+            }
+            (begin, number) = (batch.end, number + batch.pages);
+        }
+        if !inside {
+            add.call1((PyBytes::new(py, &batch.page_ids.0), dict_of(py, &batch.counts)?))?;
+        }
+        Ok((begin, page_end(bytes, begin), number))
     }
 
     /// Read documents too, and links to other Wikipedias by a function of Python.
@@ -350,6 +460,79 @@ impl PageReader {
 }
 
 impl PageReader {
+    fn read_batch(
+        &mut self,
+        data: &[u8],
+        begin: usize,
+        number: u64,
+        limits: &[(usize, usize)],
+        names_left: usize,
+    ) -> Batch {
+        let mut batch = Batch { end: begin, ..Batch::default() };
+        while let Some((start, stop)) = next_page(&data[batch.end..]) {
+            let raw = &data[batch.end + start..batch.end + stop];
+            match namespace_of(raw) {
+                Some(0) => {
+                    if let Some(status) = &mut self.status {
+                        status.begin_page(number + batch.pages + 1, raw);
+                    }
+                    // Python reads a page again that fails, and names it.
+                    if !guarded(|| self.read_page(raw, &mut batch)).is_ok_and(|is_read| is_read.is_some()) {
+                        break;
+                    }
+                }
+                Some(_) => batch.counts.add(Name::PagesOtherNamespace, 1),
+                None => break,
+            }
+            batch.pages += 1;
+            batch.end += stop;
+            batch.is_full = batch.counts.0.len() > names_left || self.is_full(limits);
+            if batch.is_full || batch.unbalanced.is_some() {
+                break;
+            }
+        }
+        if let Some(status) = &mut self.status {
+            status.end_page();
+        }
+        batch
+    }
+
+    /// Add the rows of a page; None for one that is for `parse`.
+    fn read_page(&mut self, raw: &[u8], batch: &mut Batch) -> Option<()> {
+        let rules = self.rules.as_ref()?;
+        let mut page = parse_page(raw).filter(|page| page.model == WIKITEXT)?;
+        if let Some(redirect) = &page.redirect {
+            let (target, fragment) = Python::attach(|py| -> PyResult<(String, String)> {
+                rules.redirect_of.call1(py, (redirect, &page.text))?.extract(py)
+            })
+            .ok()?;
+            self.reader.titles.add_redirect(&page, &target, &fragment);
+            batch.counts.add(Name::PagesRedirects, 1);
+        } else {
+            let is_list = Python::attach(|py| -> PyResult<bool> {
+                rules.read_revision.call1(py, (&page.timestamp,))?;
+                rules.is_list.call1(py, (&page.title,))?.extract(py)
+            })
+            .ok()?;
+            let counts = self.reader.read_article(&mut page, is_list);
+            if !balances(&counts) {
+                batch.unbalanced = Some((page.title.clone(), counts.clone()));
+            }
+            for (name, number) in counts.0 {
+                batch.counts.add(name, number);
+            }
+        }
+        batch.page_ids.push_long(page.page_id);
+        Some(())
+    }
+
+    fn is_full(&self, limits: &[(usize, usize)]) -> bool {
+        limits.iter().zip(0..).any(|(&(most_rows, most_values), table)| {
+            let (rows, values) = self.size(table);
+            rows >= most_rows || (most_values > 0 && values >= most_values)
+        })
+    }
+
     fn parsed(&mut self) -> PyResult<Page> {
         self.page.take().ok_or_else(|| PyRuntimeError::new_err("no page was parsed"))
     }
