@@ -90,7 +90,8 @@ def read_copy(path: str, part: Range) -> Iterator[Chunk]:
     if not os.path.exists(copy := _of_this_boot(path)):
         yield from read_range(part)
         return
-    with ipc.open_stream(copy) as reader:
+    # By its path alone it would be memory-mapped, and all of it would count as memory of the process.
+    with pa.OSFile(copy) as file, ipc.open_stream(file) as reader:
         for batch in reader:
             yield Chunk(*(column[0].as_py() for column in batch.columns))
 

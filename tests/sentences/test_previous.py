@@ -143,7 +143,7 @@ def test_the_same_bytes(
     pack, flags = DATASETS[dataset]
     new = write(tmp_path / "new", CHANGES[name], pack)
     assert wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/full", *flags).status == 0
-    whole = len(read)
+    # Of a whole dump the core reads most pages by itself.
     read.clear()
     flags += (f"--previous={earlier / dataset}",)
     ended = wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/again", *flags)
@@ -155,7 +155,7 @@ def test_the_same_bytes(
     elif name == "one page in twenty":
         assert len(read) <= 15
     elif name != "every page":
-        assert len(read) < whole / 2
+        assert len(read) < len(CHANGES[name]) / 2
     # Datasets of equal files are verified alike.
     if name == "one page in twenty":
         assert wikianchor("verify", tmp_path / "again", f"--against={tmp_path}/new").status == 0

@@ -139,6 +139,5 @@ def _rows(path: str) -> Iterator[tuple[int, str, bytes, int, bytes | None]]:
         page = parse_page(element, path)
         if _NO_TEXT.search(element):
             raise InputError(f"{path}: has no texts: fetch pages-meta-hist-incr.xml.bz2 instead of stubs")
-        namespace = page.namespace or 0
-        is_article = namespace % 2 == 0 and namespace != USER
+        is_article = (page.namespace or 0) % 2 == 0 and page.namespace != USER
         yield page.page_id, page.title, *rank, element if is_article else None

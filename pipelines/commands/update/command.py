@@ -57,8 +57,7 @@ def run(config: UpdateOptions, beam_args: Sequence[str]) -> None:
         update = Update(changes, is_deleted, writer)
         update.write(stream for path in config.dumps for stream in read_streams(path) if stream.titles)
         writer.finish()
-    days = sorted({day.toordinal() for path in (*config.dumps, *daily) if (day := _day(path))})
-    for before, after in pairwise(days):
+    for before, after in pairwise(sorted({day.toordinal() for path in (*config.dumps, *daily) if (day := _day(path))})):
         if after - before > 1:
             logging.getLogger("wikianchor").warning(
                 "--changes: there is no file between %s and %s: unless Wikimedia has none, changes are missing",
@@ -73,9 +72,9 @@ def run(config: UpdateOptions, beam_args: Sequence[str]) -> None:
             wiki,
             dump_date(daily[-1]) or "DATE",
         )
-    counts = update.counts
     print(
-        f"{wiki}: {counts['changed']:,} pages changed, {counts['new']:,} new, {counts['gone']:,} left out; "
+        f"{wiki}: {update.counts['changed']:,} pages changed, {update.counts['new']:,} new, "
+        f"{update.counts['gone']:,} left out; "
         f"{writer.copied:,} streams copied, {writer.made:,} packed  {config.output}"
     )
 

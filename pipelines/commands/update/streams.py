@@ -161,8 +161,7 @@ def _stream(path: str, text: bytes, packed: bytes, offset: int) -> Stream:
     if not inner.startswith((OPEN, b"<mediawiki", END)):
         raise InputError(f"{path}: the stream at byte {offset} begins inside a page: pack the dump again with bzip2")
     pages = [raw for raw, _ in cut_pages([Chunk(text, offset, True)], path)]
-    is_whole = inner.startswith(OPEN) and inner.endswith(CLOSE)
-    return _with_titles(path, pages, packed if is_whole else b"", offset)
+    return _with_titles(path, pages, packed if inner.startswith(OPEN) and inner.endswith(CLOSE) else b"", offset)
 
 
 def _with_titles(path: str, pages: Sequence[bytes], packed: bytes, offset: int) -> Stream:
