@@ -324,7 +324,7 @@ def test_a_full_disk(folder: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.slow
 @pytest.mark.real
-@pytest.mark.parametrize("wiki", ["dsbwiki", "kwwiki"])
+@pytest.mark.parametrize("wiki", [pytest.param("dsbwiki", marks=pytest.mark.nightly), "kwwiki"])
 def test_a_month_of_a_whole_wiki(wiki: str, data_dir: Path, tmp_path: Path, wikianchor: Run) -> None:
     old, later = (data_dir / f"states/{wiki}-2022{month}-pages-articles.xml.bz2" for month in ("0501", "0601"))
     if not later.exists():
