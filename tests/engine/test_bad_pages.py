@@ -118,13 +118,15 @@ def pages_of(output: Path) -> dict[str, int]:
     return pages
 
 
-def as_worker(monkeypatch: pytest.MonkeyPatch, *bad_pages: tuple[str, int]) -> None:
-    """Let this process be a worker that leaves out pages."""
+def as_worker(monkeypatch: pytest.MonkeyPatch, *bad_pages: tuple[str, int]) -> WorkerStatus:
+    """Let this process be a worker that leaves out pages; return its status."""
     # They have to stay open.
     files = [new_status_file(), new_status_file()]
     monkeypatch.setattr(worker_status, "files_of_the_test", files, raising=False)
     monkeypatch.setattr(worker_status, "_this_worker", None)
-    worker_status.join(WorkerStatus(files[0].fileno()), files[1].fileno(), [], bad_pages)
+    status = WorkerStatus(files[0].fileno())
+    worker_status.join(status, files[1].fileno(), [], bad_pages)
+    return status
 
 
 def test_a_dataset_that_lacks_pages_is_rebuilt_without_the_flag(
@@ -269,10 +271,14 @@ def test_the_core_says_which_page_it_reads(
     dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wikianchor: Callable[..., Any]
 ) -> None:
     pytest.importorskip("wikianchor_core")
-    as_worker(monkeypatch)
-    status = WorkerStatus(worker_status.files_of_the_test[0].fileno())  # type: ignore[attr-defined]
+    status = as_worker(monkeypatch)
     positions = []
-    monkeypatch.setattr(PageKinds, "is_list", lambda self, title: bool(positions.append(status.position())))
+
+    def is_list(kinds: PageKinds, title: str) -> bool:
+        positions.append(status.position())
+        return False
+
+    monkeypatch.setattr(PageKinds, "is_list", is_list)
     assert not wikianchor("sentences", f"--dumps={dump}", f"--output={tmp_path}/out", "--engine=core").status
     assert [(page.page, page.title) for page in positions] == [(n, f"Page {n}") for n in range(1, 21)]
 
