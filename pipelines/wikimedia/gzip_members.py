@@ -11,10 +11,17 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from typing import BinaryIO
 
 from wikianchor.io.errors import InputError, Truncated
 from wikianchor.pipelines.wikimedia.compressed import CompressedFile, find_all
+
+try:
+    # It takes half of the CPU of zlib.
+    from wikianchor_core import GzDecompressor as new_decompressor
+except ImportError:
+    new_decompressor = partial(zlib.decompressobj, 16 + zlib.MAX_WBITS)
 
 CHUNK_BYTES = 4 << 20
 MAGIC = b"\x1f\x8b\x08"
@@ -25,7 +32,6 @@ HEADER_BYTES = 10
 TRIAL_BYTES = 1 << 16
 # A member ends with the size of its text, modulo 2 ** 32.
 SIZE_BYTES = 4
-_WITH_HEADER = 16 + zlib.MAX_WBITS
 
 
 def find_member(file: BinaryIO, start: int, end: int) -> int | None:
@@ -37,7 +43,7 @@ def find_member(file: BinaryIO, start: int, end: int) -> int | None:
 def _inflates(file: BinaryIO, start: int) -> bool:
     file.seek(start)
     try:
-        zlib.decompressobj(_WITH_HEADER).decompress(file.read(TRIAL_BYTES))
+        new_decompressor().decompress(file.read(TRIAL_BYTES), CHUNK_BYTES)
     except zlib.error:
         return False
     return True
@@ -65,7 +71,7 @@ def read_members(file: BinaryIO, path: str, start: int, end: int) -> Iterator[tu
         return
     source = CompressedFile(file, member)
     while True:
-        inflater = zlib.decompressobj(_WITH_HEADER)
+        inflater = new_decompressor()
         data, size = b"", 0
         while not inflater.eof:
             if not data:
@@ -78,7 +84,7 @@ def read_members(file: BinaryIO, path: str, start: int, end: int) -> Iterator[tu
             try:
                 text = inflater.decompress(data, CHUNK_BYTES)
             except zlib.error as error:
-                raise InputError(f"{path}: damaged gz data near byte {offset} ({error}): fetch it again") from error
+                raise InputError(f"{path}: damaged gz data near byte {offset}: fetch it again") from error
             data = inflater.unconsumed_tail
             size += len(text)
             if text:

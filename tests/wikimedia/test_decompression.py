@@ -1,6 +1,8 @@
-"""The core decompresses bz2 as Python's module does, and refuses what is damaged."""
+"""The core decompresses bz2 and gzip as Python's modules do, and refuses what is damaged."""
 
 import bz2
+import random
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -112,3 +114,51 @@ def test_a_decompressor_ends_once() -> None:
     assert (decompressor.needs_input, decompressor.eof, decompressor.unused_data) == (False, True, b"more")
     with pytest.raises(EOFError):
         decompressor.decompress(b"", 1)
+
+
+def gzipped(text: bytes, level: int) -> bytes:
+    packer = zlib.compressobj(level, wbits=31)
+    return packer.compress(text) + packer.flush()
+
+
+def inflated(stream: bytes, size: int, longest: int, inflater: Any) -> tuple[bytes, bytes | None]:
+    """Return the text of a member, given in pieces, and what follows it; None where it is cut off or damaged."""
+    text, position = b"", 0
+    with suppress(zlib.error):
+        while not inflater.eof and (inflater.unconsumed_tail or position < len(stream)):
+            piece = inflater.unconsumed_tail or stream[position : (position := position + size)]
+            text += inflater.decompress(piece, longest)
+    return text, inflater.unused_data + stream[position:] if inflater.eof else None
+
+
+def assert_inflates_as_zlib(stream: bytes, size: int, longest: int) -> None:
+    by_core = inflated(stream, size, longest, core.GzDecompressor())
+    assert by_core == inflated(stream, size, longest, zlib.decompressobj(31))
+
+
+@given(TEXTS, st.integers(0, 9), st.integers(1, 5000), st.integers(1, 5000), st.integers(0, 3000))
+def test_a_member_is_inflated_as_by_zlib(text: bytes, level: int, size: int, longest: int, end: int) -> None:
+    stream = gzipped(text, level)
+    assert inflated(stream + b"more", size, longest, core.GzDecompressor()) == (text, b"more")
+    assert_inflates_as_zlib(stream[:end], size, longest)
+
+
+TEXT = b"one text of one member, " * 9 + random.Random(1).randbytes(300)
+
+
+@pytest.mark.parametrize(("level", "size"), [(0, 1000), (1, 7), (9, 1000)])
+def test_a_changed_bit_is_an_error_as_it_is_for_zlib(level: int, size: int) -> None:
+    stream = gzipped(TEXT, level)
+    for bit in range(8 * len(stream)):
+        damaged = bytearray(stream)
+        damaged[bit // 8] ^= 0x80 >> bit % 8
+        assert_inflates_as_zlib(bytes(damaged), size, 100)
+
+
+def test_a_bomb_is_inflated_piece_by_piece() -> None:
+    inflater = core.GzDecompressor()
+    assert inflater.decompress(gzipped(bytes(1 << 28), 9), 1000) == bytes(1000)
+    assert len(inflater.unconsumed_tail) > 200_000
+    with pytest.raises(EOFError):
+        for _ in iter(lambda: len(inflater.decompress(inflater.unconsumed_tail, 1 << 22)), 0):
+            pass

@@ -10,6 +10,7 @@ use wikianchor_engine::unicode::{self, Case, Forms, Tables, ALNUM, ALPHA, NEEDS_
 
 mod anchors;
 mod bzip2;
+mod gzip;
 mod names;
 mod reader;
 mod words;
@@ -118,6 +119,7 @@ fn wikianchor_core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(skip_pages, module)?)?;
     anchors::register(module)?;
     bzip2::register(module)?;
+    gzip::register(module)?;
     names::register(module)?;
     reader::register(module)?;
     words::register(module)
