@@ -12,6 +12,7 @@ from threading import get_ident
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from wikianchor.pipelines.arrays.hashing import Hashes, hash_strings
@@ -19,6 +20,7 @@ from wikianchor.pipelines.arrays.minhash import band_keys
 from wikianchor.pipelines.arrays.strings import string_buffers
 from wikianchor.pipelines.export import anchors
 from wikianchor.pipelines.export.anchors import SCRIPTS
+from wikianchor.pipelines.export.leads import begins_lead
 from wikianchor.pipelines.wikimedia.core_record import core_with
 
 # The columns of pairs that are the anchor: the sentence, its link and the title of its page.
@@ -58,14 +60,14 @@ def text_keys(texts: pa.Array | pa.ChunkedArray) -> Hashes:
     return hash_strings(pa.array([" ".join(text.casefold().split()) for text in texts.to_pylist()], pa.string()))
 
 
-def weak_anchors(pairs: pa.RecordBatch) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def weak_anchors(pairs: pa.RecordBatch) -> npt.NDArray[np.bool_]:
     """Return which sentences of pairs say too little of the entity that their link leads to (`anchors.is_weak`)."""
     if compare := comparer():
         return np.frombuffer(compare.weak(_linked(pairs)), np.bool_)
     return np.array([anchors.is_weak(*sentence) for sentence in _sentences(pairs)], np.bool_)
 
 
-def closeness(pairs: pa.RecordBatch, positives: pa.Array, of_pair: np.ndarray[Any, np.dtype[np.int64]]) -> Hashes:
+def closeness(pairs: pa.RecordBatch, positives: pa.Array, of_pair: npt.NDArray[np.int64]) -> Hashes:
     """Return how many words each sentence of pairs has in common with its positive; see `anchors.closeness`."""
     if compare := comparer():
         arguments = _linked(pairs), string_buffers(positives), of_pair.tobytes()
@@ -87,6 +89,20 @@ def masked_keys(pairs: pa.RecordBatch, scopes: Hashes, bands: int) -> Hashes:
         for (text, start, end), title in zip(_sentences(pairs), pairs.column("title").to_pylist(), strict=True)
     ]
     return band_keys(masked, scopes, bands)
+
+
+def lead_mask(sentences: pa.RecordBatch, is_first: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return which sentences say what their page is about (`leads.begins_lead`).
+
+    Args:
+        sentences: the texts and titles of the pages.
+        is_first: whether no sentence of the page before it was lost.
+    """
+    titles, texts = (sentences[name] for name in ("title", "text"))
+    if compare := comparer():
+        return np.frombuffer(compare.leads(string_buffers(titles), string_buffers(texts), is_first.tobytes()), np.bool_)
+    rows = zip(titles.to_pylist(), texts.to_pylist(), is_first.tolist(), strict=True)
+    return np.array([begins_lead(title, text, is_first=first) for title, text, first in rows], np.bool_)
 
 
 def _linked(pairs: pa.RecordBatch) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ import apache_beam as beam
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.shuffle import MapStep, Shuffle
 from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
-from wikianchor.pipelines.export import entity_texts, leads, links
+from wikianchor.pipelines.export import entity_texts, links, page_texts
 from wikianchor.pipelines.export.caps import Cap, cap_rows
 from wikianchor.pipelines.export.task import ExportTask, InputShard, list_shards
 from wikianchor.pipelines.export.text_index import BY_ENTITY, join_pieces, plan_ranges, write_piece
@@ -115,7 +115,7 @@ class IndexTexts(beam.PTransform):
 
 @dataclass
 class IndexPageTexts(beam.PTransform):
-    """Index texts of the pages of the entities of pairs, such as their leads.
+    """Index texts of the pages of the entities of pairs, such as their page_texts.
 
     Attributes:
         task: how rows are made.
@@ -134,10 +134,10 @@ class IndexPageTexts(beam.PTransform):
     def expand(self, begin: Any) -> beam.PCollection[str]:
         items = begin | "Index items" >> IndexItems(self.task, self.pairs)
         shards = begin | "List sentences" >> ListElements(
-            leads.list_sentence_shards, self.sentences, leads.config_of(self.kind)
+            page_texts.list_sentence_shards, self.sentences, page_texts.config_of(self.kind)
         )
         sides = (self.task, self.kind, beam.pvalue.AsSingleton(items), self.indexes)
-        return shards | "Read" >> _Index(self.task, self.kind, leads.read_page_texts, sides, 0)
+        return shards | "Read" >> _Index(self.task, self.kind, page_texts.read_page_texts, sides, 0)
 
 
 @dataclass

@@ -47,6 +47,7 @@ def test_the_core_makes_the_same_of_texts(rows: Sequence[tuple[str, int, int, st
             core_texts.text_keys(pairs.column("text")).tolist(),
             core_texts.text_keys(pa.chunked_array([positives, positives])).tolist(),
             core_texts.weak_anchors(pairs).tolist(),
+            core_texts.lead_mask(pairs, np.arange(number) % 2 == 0).tolist(),
             core_texts.closeness(pairs, positives, of_pair).tolist(),
             core_texts.masked_keys(pairs, scopes, OF_ONE).tolist(),
         ]

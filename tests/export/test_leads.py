@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tests.conftest import Ended
@@ -18,8 +19,9 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.pipelines.commands.verify.exported import Origins, PageTexts, Text, compare_texts, sources_of
 from wikianchor.pipelines.dataset.reader import find_datasets
 from wikianchor.pipelines.export import graph
-from wikianchor.pipelines.export.leads import lead_of
 from wikianchor.pipelines.export.options import ExportOptions
+from wikianchor.pipelines.export.page_texts import sentence_texts
+from wikianchor.pipelines.export.texts import LEAD
 from wikianchor.schemas.choices import KINDS, OF_WIKIDATA
 
 COLOURS = ("Red", "Blue", "Green", "Grey", "Pink")
@@ -94,7 +96,11 @@ def export(build: Path, output: Path, **options: Any) -> list[tuple[dict[str, An
     ],
 )
 def test_a_lead_begins_with_the_first_sentence(title: str, sentences: list[tuple[int, str]], lead: str) -> None:
-    assert lead_of(title, sentences, 2) == lead
+    rows = [
+        {"page_id": 1, "rev_id": 2, "title": title, "region": "lead", "sentence_index": index, "text": text}
+        for index, text in sentences
+    ]
+    assert sentence_texts(LEAD, pa.RecordBatch.from_pylist(rows), 2)["text"].to_pylist() == [lead][: bool(lead)]
 
 
 def test_by_default_a_sentence_and_the_leads_of_its_entity_and_of_the_negatives(build: Path, tmp_path: Path) -> None:

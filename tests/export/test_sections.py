@@ -12,8 +12,8 @@ from wikianchor.io.errors import InputError
 from wikianchor.pipelines.commands.verify.exported import compare_texts, sources_of
 from wikianchor.pipelines.dataset.reader import find_datasets
 from wikianchor.pipelines.export import graph
-from wikianchor.pipelines.export.leads import texts_of_document
 from wikianchor.pipelines.export.options import ExportOptions
+from wikianchor.pipelines.export.page_texts import texts_of_document
 
 TOWNS = ("Ay", "Bee", "Cee", "Dee", "Eff", "Gee")
 # Kind, text, and for a heading its level.

@@ -20,6 +20,9 @@ const POINT: u32 = SPACE - 1;
 
 /// By script, the characters of a stem, and whether each run of so many is one or the first of a word alone.
 const SCRIPTS: [(u32, bool); 4] = [(5, false), (2, true), (5, true), (2, false)];
+/// Characters of a name, and those that may precede it, of `pipelines/export/leads.py`.
+const PART: usize = 4;
+const ARTICLE: usize = 5;
 const STRESS: u32 = 0x301;
 /// A sentence is not preferred for more words in common than these.
 const MOST: u8 = 3;
@@ -53,6 +56,14 @@ impl Characters {
         match self.entries[char as usize] {
             u32::MAX => self.add(char),
             entry => entry,
+        }
+    }
+
+    /// Call a function with each character that one is folded to.
+    fn for_folded(&mut self, char: char, mut run: impl FnMut(u32)) {
+        match self.get(char) {
+            entry if entry & MANY == 0 => run(entry),
+            entry => self.many[(entry & POINT) as usize].iter().copied().for_each(run),
         }
     }
 
@@ -162,14 +173,35 @@ impl Comparer {
                 self.bytes.push(b' ');
             }
             after_space = false;
-            if entry & MANY == 0 {
-                push(entry, &mut self.bytes);
-            } else {
-                let folded = &self.characters.many[(entry & POINT) as usize];
-                folded.iter().for_each(|&entry| push(entry, &mut self.bytes));
-            }
+            self.characters.for_folded(char, |entry| push(entry, &mut self.bytes));
         }
         XxHash3_64::oneshot(&self.bytes)
+    }
+
+    /// Whether sentences say what their pages are about, a byte each, given whether no sentence before them was lost
+    /// (`pipelines/export/leads.py`).
+    pub fn leads(&mut self, titles: Texts<'_>, texts: Texts<'_>, is_first: &[u8]) -> Option<Vec<u8>> {
+        let mut name = Vec::new();
+        let begin = (0..texts.len()).map(|row| {
+            let (title, text) = (titles.get(row)?, texts.get(row)?);
+            let title = title.split_once(" (").map_or(title, |(name, _)| name);
+            name.clear();
+            title.chars().for_each(|char| self.characters.for_folded(char, |entry| name.push(entry)));
+            let is_first = *is_first.get(row)? != 0;
+            let most = if is_first { usize::MAX } else { ARTICLE + name.len() };
+            self.bytes.clear();
+            let mut number = 0;
+            for char in text.chars().take(most) {
+                self.characters.for_folded(char, |entry| {
+                    number += 1;
+                    if number <= most {
+                        push(entry, &mut self.bytes);
+                    }
+                });
+            }
+            Some(if is_first { has_part(&name, &self.bytes) } else { has_points(&name, &self.bytes) })
+        });
+        begin.map(|begins| begins.map(u8::from)).collect()
     }
 
     /// Whether sentences say too little of the entity that their link leads to, a byte each.
@@ -292,12 +324,7 @@ impl Comparer {
             (after_space, after_digit) = (false, is_digit);
         };
         for char in text.chars() {
-            let entry = self.characters.get(char);
-            if entry & MANY == 0 {
-                add(entry);
-            } else {
-                self.characters.many[(entry & POINT) as usize].iter().copied().for_each(&mut add);
-            }
+            self.characters.for_folded(char, &mut add);
         }
         points.resize(points.len().max(SHINGLE), u32::from(b' '));
     }
@@ -369,6 +396,23 @@ impl Stems {
 
 fn add_point(hash: u64, point: u32) -> u64 {
     hash.wrapping_mul(STEP).wrapping_add(u64::from(point))
+}
+
+/// Whether PART characters in a row of a longer word of a name are in a text, or such a word that is shorter.
+fn has_part(name: &[u32], text: &[u8]) -> bool {
+    let is_long = |word: &&[u32]| word.len() > 2;
+    let mut longer = name.split(|entry| entry & SPACE != 0).filter(is_long).peekable();
+    let in_text = |word: &[u32]| {
+        word.is_empty() || word.windows(word.len().min(PART)).any(|part| has_points(part, text))
+    };
+    if longer.peek().is_none() { in_text(name) } else { longer.any(in_text) }
+}
+
+/// Whether characters are in a text.
+fn has_points(points: &[u32], text: &[u8]) -> bool {
+    let mut bytes = Vec::with_capacity(4 * points.len());
+    points.iter().for_each(|&entry| push(entry, &mut bytes));
+    memmem::find(text, &bytes).is_some()
 }
 
 /// One of 64 bits, by the hash of a stem.

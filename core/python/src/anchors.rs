@@ -71,6 +71,24 @@ impl SentenceComparer {
         numbers(py, &checked(keys)?)
     }
 
+    /// Return a byte for each sentence: 1 where it says what the page with a title is about. `is_first` has a byte for
+    /// each: whether no sentence before it was lost.
+    fn leads<'py>(
+        &mut self,
+        py: Python<'py>,
+        titles: Strings<'py>,
+        texts: Strings<'py>,
+        is_first: &[u8],
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let (titles, of_titles) = (titles.0.as_bytes(), ints(titles.1.as_bytes()));
+        let (data, offsets, comparer) = (texts.0.as_bytes(), ints(texts.1.as_bytes()), &mut self.comparer);
+        let leads = py.detach(|| {
+            let titles = Texts { data: titles, offsets: &of_titles };
+            guarded(|| comparer.leads(titles, Texts { data, offsets: &offsets }, is_first))
+        })?;
+        Ok(PyBytes::new(py, &checked(leads)?))
+    }
+
     /// Return a byte for each sentence: 1 where it says too little of the entity that its link leads to.
     fn weak<'py>(&mut self, py: Python<'py>, sentences: Linked<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.with_sentences(py, &sentences, |comparer, sentences| comparer.weak(sentences))?))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from wikianchor.pipelines.commands.verify.rows import schema_of
 from wikianchor.pipelines.dataset.inputs import fingerprint, wiki_of
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.text_parts import read_text_batches
-from wikianchor.pipelines.export.leads import config_of, pages_with_texts
+from wikianchor.pipelines.export.page_texts import config_of, texts_of_pages
 from wikianchor.pipelines.export.texts import COLUMNS, OF_PAGES, PAGE_TEXTS, SENTENCE
 from wikianchor.schemas.choices import KINDS
 
@@ -45,17 +45,17 @@ class PageTexts(NamedTuple):
 
     Attributes:
         page_id, title: the page.
-        texts: its texts, by kind and number; see `texts_of_page`.
+        texts: its texts, by kind and number; see `texts_of_pages`.
     """
 
     page_id: int
     title: str
-    texts: dict[str, Mapping[int, str]]
+    texts: dict[str, dict[int, str]]
 
     def are_together(self, first: Text, second: Text) -> bool:
         """Return whether two texts have the same number."""
-        others = self.texts[second.kind]
-        return any(text == first.text and others.get(n) == second.text for n, text in self.texts[first.kind].items())
+        texts, others = (self.texts.get(text.kind, {}) for text in (first, second))
+        return any(text == first.text and others.get(number) == second.text for number, text in texts.items())
 
 
 class Origins(NamedTuple):
@@ -161,12 +161,15 @@ def _origins(texts: Sequence[Text], sources: Mapping[str, Sequence[Dataset]], le
     pages: dict[tuple[str, int], PageTexts] = {}
     for dataset in sources.get("sentences", ()) if wanted else ():
         wiki = wiki_of(dataset)
+        ids = np.array(sorted(page for of_wiki, page in wanted if of_wiki == wiki and page), np.int64)
         for kind in kinds & {*PAGE_TEXTS}:
             for path in dataset.shards(config_of(kind)):
-                for page, texts_of_page in pages_with_texts(path, kind, lead_sentences):
-                    if (wiki, page["page_id"]) in wanted:
-                        of_page = PageTexts(page["page_id"], page["title"], {})
-                        pages.setdefault((wiki, page["page_id"]), of_page).texts[kind] = dict(texts_of_page)
+                for text in chain.from_iterable(
+                    texts.to_pylist() for texts in texts_of_pages(path, kind, lead_sentences, ids)
+                ):
+                    of_page = PageTexts(text["page_id"], text["title"], {})
+                    of_page = pages.setdefault((wiki, of_page.page_id), of_page)
+                    of_page.texts.setdefault(kind, {})[text["number"]] = text["text"]
     titles = {(wiki, page.title) for (wiki, _), page in pages.items()}
     items: dict[tuple[str, str | int], int] = {}
     for dataset in sources.get("entities", ()) if pages else ():
