@@ -39,7 +39,7 @@ from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.entities import EntityTable, random_vectors, read_vectors
 from wikianchor.trainer.models.export import export
-from wikianchor.trainer.models.gpu import default_precision, training_precision
+from wikianchor.trainer.models.gpu import can_pack, default_precision, training_precision
 from wikianchor.trainer.models.hub import check_model
 from wikianchor.trainer.models.lora import add_lora
 from wikianchor.trainer.models.losses import projection
@@ -67,6 +67,7 @@ def prepare(config: PairsConfig, pairs: PairDataset, device: torch.device, log: 
     model = make_model(config, encoder, pairs, device, log)
     config = settle(config, model, device, len(tokens), log)
     feed = PairFeed(tokens, config, device)
+    feed.packs = packs(config, encoder, device)
     first = feed.batch(feed.order(0)[: config.step_size // feed.passes], 0).to(device)
     if model.views > 1:
         with torch.no_grad():
@@ -103,6 +104,11 @@ def settle(config: PairsConfig, model: EaseModel, device: torch.device, rows: in
     return dataclasses.replace(config, compile=compile, graphs=graphs)
 
 
+def packs(config: EncoderConfig, encoder: Encoder, device: torch.device) -> bool:
+    """Whether a model is trained without padding: in bf16 on a GPU, where it is not compiled."""
+    return config.precision == "bf16" and not getattr(config, "compile", False) and can_pack(encoder.backbone, device)
+
+
 def no_graphs(config: PairsConfig, device: torch.device) -> str:
     """Return why steps cannot be captured as CUDA graphs, "" if they can."""
     encode_size = config.encode_size or config.step_size
@@ -120,7 +126,7 @@ def no_graphs(config: PairsConfig, device: torch.device) -> str:
 
 def probe(batch: PairBatch, rows: int = 16) -> PairBatch:
     """Return a batch of the first rows of the first group of another."""
-    ids, mask = batch.groups[0]
+    ids, mask = batch.groups[0][:2]
     return dataclasses.replace(
         batch, groups=[(ids[:rows], mask[:rows])], restore=torch.arange(min(rows, len(ids)), device=ids.device)
     )
@@ -162,6 +168,7 @@ def prepare_sdjc(config: SdjcConfig, texts: Texts, device: torch.device, log: Lo
     if not config.encode_size:
         config = dataclasses.replace(config, encode_size=sentences_at_once(encoder, config, 1, device))
     feed = TripletFeed(triplets, config, device)
+    feed.packs = packs(config, encoder, device)
     model = SdjcModel(encoder, config)
     first = feed.batch(feed.order(0)[: min(16, config.softmax_size)], 0).to(device)
     with torch.no_grad():

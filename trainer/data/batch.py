@@ -37,8 +37,8 @@ class SentenceBatch(TensorBatch):
     """Base class of batches of sentences: of one or more softmaxes of equal size, or this process's share of each.
 
     Attributes:
-        groups: token ids (rows, length) int32 and mask (rows, length) bool, one pair for each group of sentences of
-            similar length.
+        groups: token ids (rows, length) int32 and mask (rows, length) bool of each group of sentences of similar
+            length; then, where the model is trained without padding, `places` and `ends` (`tokens.places_of_tokens`).
         restore: (sentences,) int64, the position of each sentence in the concatenated groups.
         softmaxes: their number. The rows of the first come first.
         cached: whether the groups are encoded one by one, since all of them would need too much memory.

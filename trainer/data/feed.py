@@ -31,7 +31,7 @@ from wikianchor.trainer.data.order import (
     select_rows,
     shuffled,
 )
-from wikianchor.trainer.data.tokens import PackedTokens, Tokens
+from wikianchor.trainer.data.tokens import PackedTokens, Tokens, places_of_tokens
 from wikianchor.trainer.distributed import rank, world
 
 # Batches prepared ahead: enough to hide a page fault of the memory-mapped arrays.
@@ -170,20 +170,29 @@ def group_by_length(lengths: NDArray[np.int64], count: int) -> tuple[list[Rows],
 
 
 class SentenceFeed(Feed[BatchT]):
-    """Batches of sentences, sorted by length into groups."""
+    """Batches of sentences, sorted by length into groups.
+
+    Attributes:
+        packs: whether the model is trained without padding.
+    """
 
     config: EncoderConfig
+    packs = False
 
     @property
     def fixed_shapes(self) -> bool:
         """Whether batches have few different shapes, since each needs a graph."""
         return False
 
-    def padded_groups(self, packed: PackedTokens, rows: Rows, groups: Sequence[Rows]) -> list[tuple[Tensor, Tensor]]:
-        """Return token ids and mask of each group of `rows`, padded to the longest row of the group."""
+    def padded_groups(self, packed: PackedTokens, rows: Rows, groups: Sequence[Rows]) -> list[list[Tensor]]:
+        """Return token ids and mask of each group of `rows`, padded to the longest row of the group; with `packs` the
+        places of its tokens too."""
         lengths = packed.lengths(rows)
         padded = (packed.gather(rows[group], self.padded_length(int(lengths[group].max()))) for group in groups)
-        return [(self.tensor(ids), self.tensor(mask)) for ids, mask in padded]
+        return [
+            [self.tensor(array) for array in (ids, mask, *(places_of_tokens(mask) if self.packs else ()))]
+            for ids, mask in padded
+        ]
 
     def padded_length(self, longest: int) -> int:
         """Return the length to pad a group to."""
@@ -193,7 +202,7 @@ class SentenceFeed(Feed[BatchT]):
         """Return the number of groups by length for a batch of this number of sentences."""
         if self.config.encode_size and self.is_cached(rows):
             return -(-rows // self.config.encode_size)
-        by_size = min(MAX_GROUPS, rows // MIN_GROUP_SIZE.get(self.device.type, 64))
+        by_size = 1 if self.packs else min(MAX_GROUPS, rows // MIN_GROUP_SIZE.get(self.device.type, 64))
         count = max(1, min(self.config.length_groups or by_size, rows))
         # A compiled graph has a fixed number of rows, so all groups must be of one size.
         while self.fixed_shapes and rows % count:

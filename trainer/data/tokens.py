@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from wikianchor.trainer.models.encoder import Encoder
 
 VERSION = 1
+# Packed batches have a multiple of so many tokens.
+STEP = 64
 ARRAYS = ("starts", "entities", "negatives", "sentences", "wikis")
 
 
@@ -62,6 +64,32 @@ class PackedTokens:
         index = np.minimum(self.starts[rows][:, None] + positions, len(self.tokens) - 1)
         ids = np.where(mask, self.tokens[index], self.padding).astype(np.int32)
         return ids, mask
+
+
+def places_of_tokens(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return where the tokens of a padded batch are, for layers without padding.
+
+    So that there are few shapes, their number is rounded up to a multiple of about a 32nd of the batch: the first
+    places of padding follow, as sentences that are no longer than the others.
+
+    Args:
+        mask: (rows, length).
+
+    Returns:
+        places in the flattened batch, (total,), tokens first; and where each sentence ends among them, (sentences,), of
+        which there are equally many in all batches of this shape.
+
+    >>> places, ends = places_of_tokens(np.arange(40) < np.array([[3], [39], [2]]))
+    >>> len(places), places[:4].tolist(), places[44:47].tolist(), ends.tolist()
+    (64, [0, 1, 2, 40], [3, 4, 5], [3, 42, 44, 64, 64])
+    """
+    step = -(-mask.size // (32 * STEP)) * STEP
+    places = np.flatnonzero(mask)
+    total = min(-(-len(places) // step) * step, mask.size)
+    padding = np.flatnonzero(~mask)[: total - len(places)]
+    more = len(places) + mask.shape[1] * np.arange(1, -(-step // mask.shape[1]) + 1)
+    ends = np.concatenate((mask.sum(1).cumsum(), np.minimum(more, total)))
+    return np.concatenate((places, padding)), ends.astype(np.int32)
 
 
 def id_type(ids: int) -> type[np.unsignedinteger[Any]]:

@@ -41,11 +41,11 @@ def _backward_by_group(
 ) -> Losses:
     states, encoded = [], []
     with torch.no_grad():
-        for ids, mask in batch.groups:
-            states.append(random_state(ids.device))
-            encoded.append(model.encode_group(ids, mask))
+        for group in batch.groups:
+            states.append(random_state(group[0].device))
+            encoded.append(model.encode_group(*group))
     vectors = in_order(encoded, batch).requires_grad_()
-    sizes = [len(ids) for ids, _ in batch.groups]
+    sizes = [len(group[0]) for group in batch.groups]
     del encoded
     losses = model.losses(batch, vectors)
     _scaled(losses["loss"], share).backward()
@@ -54,11 +54,10 @@ def _backward_by_group(
     after = random_state(vectors.device)
     last = batch.groups[-1]
     for group, state, gradient in zip(batch.groups, states, gradients.split(sizes, 1), strict=True):
-        ids, mask = group
-        set_random_state(ids.device, state)
+        set_random_state(group[0].device, state)
         if group is last:
             before_last()
-        model.encode_group(ids, mask).backward(gradient)
+        model.encode_group(*group).backward(gradient)
     set_random_state(vectors.device, after)
     return losses
 

@@ -179,11 +179,14 @@ class Encoder(nn.Module):
     def _uses_head(self) -> bool:
         return self.training or not self.head_only_train
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, places: Tensor | None = None, ends: Tensor | None = None
+    ) -> Tensor:
         """Return vectors (batch, dim), not normalised.
 
         Args:
             input_ids, attention_mask: (batch, length).
+            places, ends: of `gpu.Packing`, where `gpu.can_pack`; None for a batch that is not packed.
         """
         two_layers = self.pooler in ("avg_top2", "avg_first_last")
         first_only = self.pooler in ("cls", "cls_before_pooler") and not self.skipped
@@ -197,10 +200,17 @@ class Encoder(nn.Module):
         else:
             # Decoders would keep keys and values, which takes memory, and with some a synchronisation in each layer.
             more = {"use_cache": False} if getattr(self.backbone.config, "use_cache", False) else {}
-            output = self.backbone(
-                input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=two_layers, **more
-            )
-            pooled = self._pool(output.last_hidden_state, attention_mask, output.hidden_states)
+            inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
+            packing = None
+            if places is not None and ends is not None and self.backbone.config._attn_implementation == gpu.ATTENTION:
+                packing = gpu.Packing(input_ids.shape, places, ends)
+                inputs = packing.inputs(self.backbone.config, input_ids)
+            output = self.backbone(**inputs, output_hidden_states=two_layers, **more)
+            last, hidden = output.last_hidden_state, output.hidden_states
+            if packing is not None:
+                last = packing.unpack(last)
+                hidden = [packing.unpack(hidden[number]) for number in (0, -2, -1)] if two_layers else None
+            pooled = self._pool(last, attention_mask, hidden)
         if self.head is not None and self._uses_head():
             pooled = self.head(pooled)
         return pooled

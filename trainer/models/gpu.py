@@ -1,17 +1,21 @@
-"""Attention for training on a GPU, torch's SDPA with a mask in every batch; and precisions of inference.
+"""Attention for training on a GPU: of packed batches by a kernel for sequences of different lengths, of padded ones by
+torch's SDPA with a mask; and precisions of inference.
 
 transformers leaves the mask out of batches without padding, and of decoders' where only causality hides something. To
 test for padding it synchronises with the GPU in each step, and the GPU then waits for the next kernel launches.
+
+A third of a batch of random sentences is padding. So in bf16 the tokens of all sentences go through the layers as one
+row, and attention alone sees sentences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
@@ -20,6 +24,12 @@ ATTENTION = "wikianchor-gpu"
 # For architectures with attention of their own, such as MPNet: their mask alone is ours.
 OWN_ATTENTION = "wikianchor-gpu-own"
 _NO_TEST = {"allow_is_bidirectional_skip": False, "allow_is_causal_skip": False}
+# Models that take the positions of tokens and pass the ends of sentences on to their attention. The number is added to
+# positions: RoBERTa numbers them from its padding id + 1 on.
+FIRST_POSITION: dict[str, Callable[[Any], int]] = dict.fromkeys(
+    ("bert", "distilbert", "eurobert", "llama", "modernbert", "nomic_bert", "qwen3"), lambda config: 0
+)
+FIRST_POSITION |= dict.fromkeys(("roberta", "xlm-roberta"), lambda config: int(config.pad_token_id) + 1)
 
 
 def mask(**arguments: Any) -> Tensor | None:
@@ -35,6 +45,136 @@ def own_mask(*, dtype: torch.dtype, **arguments: Any) -> Tensor:
     kept = sdpa_mask(**{**arguments, **_NO_TEST})
     hidden = torch.zeros(kept.shape, dtype=dtype, device=kept.device)
     return hidden.masked_fill_(~kept, torch.finfo(dtype).min)
+
+
+def attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    **more: Any,
+) -> tuple[Tensor, None]:
+    """Return attention by the interface of transformers: within sentences where `cu_seq_lens_q` has their ends.
+
+    Args:
+        module: the attention layer; `is_causal` is read.
+        query, key, value: (batch, heads, length, width); packed (1, heads, total, width).
+        attention_mask: of a padded batch.
+        dropout: probability.
+        scaling: factor of the scores, 1 / sqrt(width) by default.
+        more: `cu_seq_lens_q`, `max_length_q` and `sliding_window` are read, as for Flash Attention in transformers.
+
+    Returns:
+        (batch, length, heads, width), and no weights.
+    """
+    starts = more.get("cu_seq_lens_q")
+    if starts is None:
+        more |= {"dropout": dropout, "scaling": scaling}
+        return sdpa_attention_forward(module, query, key, value, attention_mask, **more)
+    # Rotary embeddings return float32, which autocast does not change here.
+    kind = query.device.type
+    dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else value.dtype
+    query, key, value = (tensor[0].transpose(0, 1).to(dtype) for tensor in (query, key, value))
+    longest, window = more["max_length_q"], more.get("sliding_window")
+    # In transformers a token sees those whose distance is less than the window.
+    seen = None if window is None or window >= longest else window - 1
+    causal = bool(getattr(module, "is_causal", False))
+    limits: dict[str, Any] = {"longest": longest, "causal": causal, "window": seen}
+    return attention_within(query, key, value, starts, dropout=dropout, scaling=scaling, **limits)[None], None
+
+
+def attention_within(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    starts: Tensor,
+    *,
+    longest: int,
+    dropout: float = 0.0,
+    causal: bool = False,
+    scaling: float | None = None,
+    window: int | None = None,
+) -> Tensor:
+    """Return attention of each sentence to itself, (total, heads, width), on a GPU.
+
+    The operator is the one that torch's SDPA calls for nested tensors, which are refused if a sentence may be empty.
+    torch's public `varlen_attn` has no dropout.
+
+    Args:
+        query: (total, heads, width), float16 or bfloat16.
+        key, value: the same, of as many heads or fewer.
+        starts: (sentences + 1,) int32, the first 0 and the last `total`.
+        longest: no sentence has more tokens.
+        dropout: probability.
+        causal: whether a token sees those before it alone.
+        scaling: factor of the scores.
+        window: the largest distance of tokens that see each other, None for any.
+    """
+    attended: Tensor = torch.ops.aten._flash_attention_forward(
+        query,
+        key,
+        value,
+        starts,
+        starts,
+        longest,
+        longest,
+        dropout,
+        causal,
+        False,
+        scale=scaling,
+        window_size_left=window,
+        window_size_right=window,
+    )[0]
+    return attended
+
+
+def can_pack(backbone: PreTrainedModel, device: torch.device) -> bool:
+    """Whether a model can be trained on packed batches in bf16 on a device: a trial of its attention decides."""
+    config: Any = backbone.config
+    if config.model_type not in FIRST_POSITION or config._attn_implementation not in ("sdpa", ATTENTION):
+        return False
+    width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    row = torch.zeros(8, 2, width, dtype=torch.bfloat16, device=device, requires_grad=True)
+    starts = torch.tensor([0, 3, 8], dtype=torch.int32, device=device)
+    try:
+        attention_within(row, row, row, starts, longest=8, dropout=0.1).sum().backward()
+    except (RuntimeError, TypeError, AttributeError):
+        # A CPU, an older card, or a torch without this operator.
+        return False
+    return True
+
+
+class Packing:
+    """A padded batch whose tokens go through a model as one row.
+
+    Args:
+        shape: rows and length of the batch.
+        places: (total,) int64, places of tokens in the flattened batch, row by row; then some of padding.
+        ends: (sentences,) int32, where the sentences end among the places; those of padding are sentences too.
+    """
+
+    def __init__(self, shape: torch.Size, places: Tensor, ends: Tensor) -> None:
+        self.shape, self.places, self.ends = shape, places, ends
+
+    def inputs(self, config: Any, ids: Tensor) -> dict[str, Any]:
+        """Return the arguments of a model's forward for token ids, (rows, length)."""
+        length = self.shape[1]
+        return {
+            "input_ids": ids.flatten().index_select(0, self.places)[None],
+            "position_ids": (self.places % length + FIRST_POSITION[config.model_type](config))[None],
+            # transformers makes no mask where one of four dimensions is given; `attention` does not read it.
+            "attention_mask": torch.ones(1, 1, 1, 1, dtype=torch.bool, device=ids.device),
+            "cu_seq_lens_q": nn.functional.pad(self.ends, (1, 0)),
+            "max_length_q": length,
+        }
+
+    def unpack(self, hidden: Tensor) -> Tensor:
+        """Return hidden states (1, total, width) as (rows, length, width), with zeros or what padding has."""
+        padded = hidden.new_zeros(self.shape.numel(), hidden.shape[-1])
+        return padded.index_copy(0, self.places, hidden[0]).view(*self.shape, -1)
 
 
 def set_training_attention(backbone: PreTrainedModel, attention: str) -> None:
@@ -84,6 +224,6 @@ def matrix_precision(name: str, device: torch.device) -> Iterator[None]:
         yield
 
 
-AttentionInterface.register(ATTENTION, sdpa_attention_forward)
+AttentionInterface.register(ATTENTION, attention)
 AttentionMaskInterface.register(ATTENTION, mask)
 AttentionMaskInterface.register(OWN_ATTENTION, own_mask)

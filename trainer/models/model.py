@@ -81,21 +81,29 @@ class SentenceModel(Trainable, ABC):
         self.config = config
         self.autocast = config.precision == "bf16"
 
-    def encode_group(self, ids: Tensor, mask: Tensor) -> Tensor:
+    def encode_group(
+        self, ids: Tensor, mask: Tensor, places: Tensor | None = None, ends: Tensor | None = None
+    ) -> Tensor:
         """Return the dropout views of the sentences of a group, (views, rows, dim) float32, from one call.
 
         Args:
             ids, mask: (rows, length).
+            places, ends: of a packed group, else None.
         """
+        views = range(self.views)
+        packing: tuple[Tensor, ...] = ()
+        if places is not None and ends is not None:
+            all_places = torch.cat([places + view * ids.numel() for view in views])
+            packing = (all_places, torch.cat([ends + view * len(places) for view in views]))
         with self._casts(ids.device):
-            vectors = self.encoder(ids.repeat(self.views, 1), mask.repeat(self.views, 1))
+            vectors = self.encoder(ids.repeat(self.views, 1), mask.repeat(self.views, 1), *packing)
         return at_least_float32(vectors).view(self.views, len(ids), -1)
 
     def encode(self, batch: SentenceBatch) -> Tensor:
         """Return the dropout views of the sentences, (views, sentences, dim) float32."""
         # Within one context the weights are cast once for all groups.
         with self._casts(batch.restore.device):
-            return in_order([self.encode_group(ids, mask) for ids, mask in batch.groups], batch)
+            return in_order([self.encode_group(*group) for group in batch.groups], batch)
 
     def _casts(self, device: torch.device) -> AbstractContextManager[object]:
         # Entering an autocast without effect takes a hundredth of a tiny model's step.

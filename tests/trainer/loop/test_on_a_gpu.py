@@ -1,5 +1,5 @@
-"""What only a GPU shows: captured and compiled steps against steps that are launched one by one, a capture that fails,
-a step that waits for the GPU, and vectors against those of a CPU."""
+"""What only a GPU shows: captured and compiled steps against steps that are launched one by one, packed batches against
+padded ones, a capture that fails, a step that waits for the GPU, and vectors against those of a CPU."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -11,14 +11,17 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.trainer.models.test_gpu import PACKED, slow_attention_within
 from tests.trainer.models.test_published import FAMILIES, OTHERS, TEXTS, backbone
 from tests.trainer.pairs import pair_rows, write_pairs
 from wikianchor.trainer import task
 from wikianchor.trainer.config import make
 from wikianchor.trainer.data.shards import open_pairs
 from wikianchor.trainer.loop import train
+from wikianchor.trainer.loop.graphs import CudaRecorder
 from wikianchor.trainer.loop.log import Log
 from wikianchor.trainer.loop.train import TrainingRun
+from wikianchor.trainer.models import gpu
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.model import EaseModel
 
@@ -69,6 +72,7 @@ def test_captured_steps_are_those_that_are_launched(
     more = more | {"precision": precision}
     plain = losses_of(ready(options, objective, graphs=False, **more))
     run = ready(options, objective, **more)
+    assert run.feed.packs == (precision == "bf16")
     captured = losses_of(run)
     assert run.graphs is not None
     assert run.graphs.works
@@ -82,6 +86,68 @@ def test_compiled_steps_are_those_that_are_launched(options: dict[str, Any]) -> 
     plain = losses_of(ready(options, graphs=False))
     for graphs in (False, True):
         assert losses_of(ready(options, graphs=graphs, compile=True)) == pytest.approx(plain, rel=2e-2)
+
+
+@pytest.mark.parametrize("heads", [4, 2])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("window", [None, 3])
+def test_attention_within_sentences(heads: int, causal: bool, window: int | None) -> None:
+    """That of a graph too, when it is replayed with sentences of other lengths."""
+    generator = torch.Generator().manual_seed(1)
+    shapes = [(64, 4, 16), (64, heads, 16), (64, heads, 16), (64, 4, 16)]
+    query, key, value, gradient = (torch.randn(*shape, generator=generator).bfloat16() for shape in shapes)
+    starts = torch.tensor([0, 17, 18, 18, 50, 64], dtype=torch.int32)
+    other = torch.tensor([0, 1, 30, 33, 33, 64], dtype=torch.int32)
+    on_gpu = [tensor.cuda().requires_grad_() for tensor in (query, key, value)]
+    given, buffer = gradient.cuda(), starts.cuda()
+
+    def results() -> list[Tensor]:
+        attended = gpu.attention_within(*on_gpu, buffer, longest=32, causal=causal, window=window)
+        return [attended, *torch.autograd.grad(attended, on_gpu, given)]
+
+    def check(actual: list[Tensor], lengths: Tensor) -> None:
+        leaves = [tensor.float().requires_grad_() for tensor in (query, key, value)]
+        attended = slow_attention_within(*leaves, lengths, longest=32, causal=causal, window=window)
+        expected = [attended, *torch.autograd.grad(attended, leaves, gradient.float())]
+        for first, second in zip(actual, expected, strict=True):
+            assert torch.allclose(first.float().cpu(), second, atol=3e-2, rtol=3e-2)
+
+    check(results(), starts)
+    recorder = CudaRecorder(torch.device("cuda"))
+    recorder.run(results)  # type: ignore[arg-type]
+    replay, actual = recorder.record(results)  # type: ignore[arg-type]
+    for lengths in (starts, other):
+        buffer.copy_(lengths)
+        replay()
+        check(actual, lengths)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("family", [None, *PACKED])
+def test_packed_batches_have_the_losses_and_gradients_of_padded_ones(
+    options: dict[str, Any], family: str | None, tmp_path: Path
+) -> None:
+    if family:
+        options["model"] = backbone(family, tmp_path / "backbone")
+    options |= {"dropout": 0.0, "sentence_weight": 0.0, "precision": "bf16", "graphs": False}
+    results = []
+    for packs in (False, True):
+        run = ready(options)
+        assert run.feed.packs
+        run.feed.packs = packs
+        run.model.train()
+        first = next(run.feed.batches(0, 1))
+        run.model(first)["loss"].backward()
+        weights = run.model.encoder.named_parameters()
+        gradients = {name: weight.grad.clone() for name, weight in weights if weight.grad is not None}
+        run.optimizers.update("encoder")
+        run.model.zero_grad()
+        results.append((losses_of(run), gradients))
+    (padded, padded_gradients), (packed, packed_gradients) = results
+    assert packed == pytest.approx(padded, rel=2e-2)
+    assert packed_gradients.keys() == padded_gradients.keys()
+    whole = torch.cat([gradient.flatten() for gradient in padded_gradients.values()])
+    other = torch.cat([gradient.flatten() for gradient in packed_gradients.values()])
+    assert float((whole - other).norm() / whole.norm()) < 3e-2
 
 
 @pytest.mark.parametrize("kind", ["waits", "raises"])
@@ -109,15 +175,14 @@ def test_a_capture_that_fails_costs_nothing(
 
 
 # MPNet of transformers copies relative positions from the CPU in each step.
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("family", [None, *FAMILIES, *(name for name in OTHERS if name != "MPNet")])
-def test_no_step_waits_for_the_gpu(
-    options: dict[str, Any], family: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_step_waits_for_the_gpu(options: dict[str, Any], family: str | None, precision: str, tmp_path: Path) -> None:
     if family:
         options["model"] = backbone(family, tmp_path / "backbone")
         # Some have no dropout, so two views would be equal.
         options |= {"pooler": "last", "sentence_weight": 0.0}
-    run = ready(options, graphs=False)
+    run = ready(options, graphs=False, precision=precision)
     run.model.train()
     batches = run.feed.batches(0, 12)
     for step in range(6):
