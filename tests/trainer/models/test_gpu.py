@@ -153,6 +153,8 @@ def test_packed_steps_are_the_steps(
     monkeypatch.setattr(gpu, "attention_within", slow_attention_within)
     monkeypatch.setattr(task, "check_views", lambda first, second: None)
     options |= {"dropout": 0.0, "sentence_weight": 0.0, "both_views": True, "max_steps": 4} | more
+    # With these a loss depends on the vectors.
+    options |= {"entity_weight": 1.0, "entity_temperature": 0.1}
     losses = []
     for packs in (False, True):
         run = ready(options)
