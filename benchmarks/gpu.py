@@ -233,9 +233,9 @@ def our_steps(bench: Bench, objective: str, mode: str, batch: int) -> list[Row]:
     """Measure our training steps."""
     # sentence-transformers takes the model as it is: a real one pools as it says, the one made here has no pooler.
     run = bench.prepared(objective, softmax_size=batch, **MODES[mode])
-    # Every length comes a few times before it is timed: kernels are compiled, and graphs captured.
+    # Every shape comes a few times before it is timed: kernels are compiled, and graphs captured.
     on_cpu = bench.device.type == "cpu"
-    warm_up, profiled = (1, 1) if bench.toy else (2, 2) if on_cpu else (16, 5)
+    warm_up, profiled = (1, 1) if bench.toy else (2, 2) if on_cpu else (64, 5)
     numbers = range(warm_up + bench.steps + profiled)
     batches = run.feed.batches(0, len(numbers))
 

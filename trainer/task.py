@@ -105,8 +105,9 @@ def settle(config: PairsConfig, model: EaseModel, device: torch.device, rows: in
 
 
 def packs(config: EncoderConfig, encoder: Encoder, device: torch.device) -> bool:
-    """Whether a model is trained without padding: in bf16 on a GPU, where it is not compiled."""
-    return config.precision == "bf16" and not getattr(config, "compile", False) and can_pack(encoder.backbone, device)
+    """Whether a model is trained without padding: on a GPU, where it is not compiled."""
+    dtype = torch.bfloat16 if config.precision == "bf16" else torch.float32
+    return not getattr(config, "compile", False) and can_pack(encoder.backbone, device, dtype)
 
 
 def no_graphs(config: PairsConfig, device: torch.device) -> str:

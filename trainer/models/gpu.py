@@ -4,8 +4,8 @@ torch's SDPA with a mask; and precisions of inference.
 transformers leaves the mask out of batches without padding, and of decoders' where only causality hides something. To
 test for padding it synchronises with the GPU in each step, and the GPU then waits for the next kernel launches.
 
-A third of a batch of random sentences is padding. So in bf16 the tokens of all sentences go through the layers as one
-row, and attention alone sees sentences.
+A third of a batch of random sentences is padding. So the tokens of all sentences go through the layers as one row, and
+attention alone sees sentences.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NO_TEST = {"allow_is_bidirectional_skip": False, "allow_is_causal_skip": False}
 # Models that take the positions of tokens and pass the ends of sentences on to their attention. The number is added to
 # positions: RoBERTa numbers them from its padding id + 1 on.
 FIRST_POSITION: dict[str, Callable[[Any], int]] = dict.fromkeys(
-    ("bert", "distilbert", "eurobert", "llama", "modernbert", "nomic_bert", "qwen3"), lambda config: 0
+    ("bert", "distilbert", "eurobert", "llama", "nomic_bert", "qwen3"), lambda config: 0
 )
 FIRST_POSITION |= dict.fromkeys(("roberta", "xlm-roberta"), lambda config: int(config.pad_token_id) + 1)
 
@@ -65,7 +65,7 @@ def attention(
         attention_mask: of a padded batch.
         dropout: probability.
         scaling: factor of the scores, 1 / sqrt(width) by default.
-        more: `cu_seq_lens_q`, `max_length_q` and `sliding_window` are read, as for Flash Attention in transformers.
+        more: `cu_seq_lens_q` and `max_length_q` are read, as for Flash Attention in transformers.
 
     Returns:
         (batch, length, heads, width), and no weights.
@@ -78,11 +78,8 @@ def attention(
     kind = query.device.type
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else value.dtype
     query, key, value = (tensor[0].transpose(0, 1).to(dtype) for tensor in (query, key, value))
-    longest, window = more["max_length_q"], more.get("sliding_window")
-    # In transformers a token sees those whose distance is less than the window.
-    seen = None if window is None or window >= longest else window - 1
     causal = bool(getattr(module, "is_causal", False))
-    limits: dict[str, Any] = {"longest": longest, "causal": causal, "window": seen}
+    limits: dict[str, Any] = {"longest": more["max_length_q"], "causal": causal}
     return attention_within(query, key, value, starts, dropout=dropout, scaling=scaling, **limits)[None], None
 
 
@@ -96,48 +93,53 @@ def attention_within(
     dropout: float = 0.0,
     causal: bool = False,
     scaling: float | None = None,
-    window: int | None = None,
 ) -> Tensor:
     """Return attention of each sentence to itself, (total, heads, width), on a GPU.
 
-    The operator is the one that torch's SDPA calls for nested tensors, which are refused if a sentence may be empty.
-    torch's public `varlen_attn` has no dropout.
+    The operator is one that torch's SDPA calls for nested tensors, which themselves have no empty sentences. The one of
+    Flash Attention has tiles of 128 tokens, of which a sentence fills a sixth.
 
     Args:
-        query: (total, heads, width), float16 or bfloat16.
+        query: (total, heads, width).
         key, value: the same, of as many heads or fewer.
         starts: (sentences + 1,) int32, the first 0 and the last `total`.
         longest: no sentence has more tokens.
         dropout: probability.
         causal: whether a token sees those before it alone.
         scaling: factor of the scores.
-        window: the largest distance of tokens that see each other, None for any.
     """
-    attended: Tensor = torch.ops.aten._flash_attention_forward(
-        query,
-        key,
-        value,
+    groups = query.shape[1] // key.shape[1]
+    rows = [query, *(tensor.repeat_interleave(groups, 1) if groups > 1 else tensor for tensor in (key, value))]
+    attended: Tensor = torch.ops.aten._efficient_attention_forward(
+        *(tensor[None] for tensor in rows),
+        None,
         starts,
         starts,
         longest,
         longest,
         dropout,
-        causal,
-        False,
+        int(causal),
+        torch.is_grad_enabled(),
         scale=scaling,
-        window_size_left=window,
-        window_size_right=window,
     )[0]
-    return attended
+    return attended[0]
 
 
-def can_pack(backbone: PreTrainedModel, device: torch.device) -> bool:
-    """Whether a model can be trained on packed batches in bf16 on a device: a trial of its attention decides."""
+def can_pack(backbone: PreTrainedModel, device: torch.device, dtype: torch.dtype) -> bool:
+    """Whether a model can be trained on packed batches on a device: a trial of its attention decides.
+
+    Args:
+        backbone: the model; one with sliding windows is padded.
+        device: the device.
+        dtype: of the matrix products.
+    """
     config: Any = backbone.config
     if config.model_type not in FIRST_POSITION or config._attn_implementation not in ("sdpa", ATTENTION):
         return False
+    if "sliding_attention" in (getattr(config, "layer_types", None) or ()):
+        return False
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    row = torch.zeros(8, 2, width, dtype=torch.bfloat16, device=device, requires_grad=True)
+    row = torch.zeros(8, 2, width, dtype=dtype, device=device, requires_grad=True)
     starts = torch.tensor([0, 3, 8], dtype=torch.int32, device=device)
     try:
         attention_within(row, row, row, starts, longest=8, dropout=0.1).sum().backward()

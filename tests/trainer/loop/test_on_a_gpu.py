@@ -72,7 +72,7 @@ def test_captured_steps_are_those_that_are_launched(
     more = more | {"precision": precision}
     plain = losses_of(ready(options, objective, graphs=False, **more))
     run = ready(options, objective, **more)
-    assert run.feed.packs == (precision == "bf16")
+    assert run.feed.packs
     captured = losses_of(run)
     assert run.graphs is not None
     assert run.graphs.works
@@ -90,24 +90,24 @@ def test_compiled_steps_are_those_that_are_launched(options: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("heads", [4, 2])
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("window", [None, 3])
-def test_attention_within_sentences(heads: int, causal: bool, window: int | None) -> None:
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_attention_within_sentences(heads: int, causal: bool, dtype: torch.dtype) -> None:
     """That of a graph too, when it is replayed with sentences of other lengths."""
     generator = torch.Generator().manual_seed(1)
     shapes = [(64, 4, 16), (64, heads, 16), (64, heads, 16), (64, 4, 16)]
-    query, key, value, gradient = (torch.randn(*shape, generator=generator).bfloat16() for shape in shapes)
+    query, key, value, gradient = (torch.randn(*shape, generator=generator).to(dtype) for shape in shapes)
     starts = torch.tensor([0, 17, 18, 18, 50, 64], dtype=torch.int32)
     other = torch.tensor([0, 1, 30, 33, 33, 64], dtype=torch.int32)
     on_gpu = [tensor.cuda().requires_grad_() for tensor in (query, key, value)]
     given, buffer = gradient.cuda(), starts.cuda()
 
     def results() -> list[Tensor]:
-        attended = gpu.attention_within(*on_gpu, buffer, longest=32, causal=causal, window=window)
+        attended = gpu.attention_within(*on_gpu, buffer, longest=32, causal=causal)
         return [attended, *torch.autograd.grad(attended, on_gpu, given)]
 
     def check(actual: list[Tensor], lengths: Tensor) -> None:
         leaves = [tensor.float().requires_grad_() for tensor in (query, key, value)]
-        attended = slow_attention_within(*leaves, lengths, longest=32, causal=causal, window=window)
+        attended = slow_attention_within(*leaves, lengths, longest=32, causal=causal)
         expected = [attended, *torch.autograd.grad(attended, leaves, gradient.float())]
         for first, second in zip(actual, expected, strict=True):
             assert torch.allclose(first.float().cpu(), second, atol=3e-2, rtol=3e-2)
@@ -132,19 +132,18 @@ def test_packed_batches_have_the_losses_and_gradients_of_padded_ones(
     # With these a loss depends on the vectors.
     options |= {"entity_weight": 1.0, "entity_temperature": 0.1}
     losses, gradients = [], []
-    for precision, packs in (("fp32", False), ("bf16", False), ("bf16", True)):
-        run = ready(options, precision=precision)
-        assert run.feed.packs == (precision == "bf16")
+    for packs in (False, True):
+        run = ready(options, precision="fp32")
+        assert run.feed.packs
         run.feed.packs = packs
         run.model.train()
         run.model(next(run.feed.batches(0, 1)))["loss"].backward()
         weights = [weight.grad for weight in run.model.encoder.parameters() if weight.grad is not None]
-        gradients.append(torch.cat([weight.float().flatten() for weight in weights]))
+        gradients.append(torch.cat([weight.flatten() for weight in weights]))
         run.model.zero_grad()
         losses.append(losses_of(run))
-    assert losses[2] == pytest.approx(losses[1], rel=2e-2)
-    padded, packed = (float((gradient - gradients[0]).norm()) for gradient in gradients[1:])
-    assert packed < 1.5 * padded + 1e-3 * float(gradients[0].norm())
+    assert losses[1] == pytest.approx(losses[0], rel=1e-3)
+    assert float((gradients[1] - gradients[0]).norm()) < 1e-3 * float(gradients[0].norm())
 
 
 @pytest.mark.parametrize("kind", ["waits", "raises"])

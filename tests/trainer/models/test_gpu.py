@@ -84,8 +84,8 @@ def test_no_architecture_waits_for_a_number(family: str, tmp_path: Path) -> None
     assert vectors.shape == (6, 32)
 
 
-# Those with attention, or without position numbers, of their own.
-UNPACKED = ("MPNet", "DebertaV2", "Gemma3Text")
+# Those with attention of their own, without position numbers, or with windows.
+UNPACKED = ("MPNet", "DebertaV2", "Gemma3Text", "ModernBert")
 PACKED = [name for name in (*FAMILIES, *OTHERS) if name not in UNPACKED]
 
 
@@ -99,7 +99,6 @@ def slow_attention_within(
     dropout: float = 0.0,
     causal: bool = False,
     scaling: float | None = None,
-    window: int | None = None,
 ) -> Tensor:
     """What `gpu.attention_within` computes, sentence by sentence, on a CPU."""
     groups = query.shape[1] // key.shape[1]
@@ -107,10 +106,9 @@ def slow_attention_within(
     for start, end in zip(starts.tolist(), starts.tolist()[1:], strict=False):
         assert 0 <= end - start <= longest
         q, k, v = (tensor[start:end].transpose(0, 1) for tensor in (query, key, value))
-        distance = torch.arange(end - start)[:, None] - torch.arange(end - start)
-        seen = distance.abs() <= (longest if window is None else window)
         scores = q @ k.repeat_interleave(groups, 0).mT * (scaling or query.shape[-1] ** -0.5)
-        weights = scores.masked_fill(~(seen & (distance >= 0) if causal else seen), -torch.inf).softmax(-1)
+        hidden = torch.ones(end - start, end - start, dtype=torch.bool).triu(1 if causal else longest)
+        weights = scores.masked_fill(hidden, -torch.inf).softmax(-1)
         rows.append(nn.functional.dropout(weights, dropout) @ v.repeat_interleave(groups, 0))
     attended = torch.cat(rows, 1).transpose(0, 1)
     assert attended.shape == query.shape
@@ -122,11 +120,8 @@ def slow_attention_within(
 def test_packed_batches_have_the_gradients_of_padded_ones(
     family: str, pooler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With windows that are shorter than sentences."""
     monkeypatch.setattr(gpu, "attention_within", slow_attention_within)
     encoder = Encoder.load(backbone(family, tmp_path), pooler, dropout=0.0)
-    if family == "ModernBert":
-        encoder.backbone.layers[1].attn.sliding_window, encoder.backbone.config.sliding_window = 5, 4
     encoder.train()
     gpu.set_training_attention(encoder.backbone, "sdpa")
     mask = torch.arange(24) < torch.tensor([9, 24, 2, 7, 18, 3, 5])[:, None]
@@ -179,13 +174,16 @@ def test_no_packed_batch_waits_for_a_number(family: str, tmp_path: Path, monkeyp
 
 
 def test_where_batches_are_packed(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not where the trial fails, as on a CPU, nor in an unknown architecture."""
+    """Not where the trial fails, as on a CPU, nor with windows or in an unknown architecture."""
     monkeypatch.setattr(torch, "is_autocast_enabled", lambda kind: False)
     backbone = Encoder.load(str(tiny_model)).backbone
-    assert gpu.can_pack(backbone, META)
-    assert not gpu.can_pack(backbone, torch.device("cpu"))
+    assert gpu.can_pack(backbone, META, torch.float32)
+    assert not gpu.can_pack(backbone, torch.device("cpu"), torch.float32)
+    backbone.config.layer_types = ["full_attention", "sliding_attention"]
+    assert not gpu.can_pack(backbone, META, torch.float32)
+    del backbone.config.layer_types
     monkeypatch.setattr(gpu, "FIRST_POSITION", {})
-    assert not gpu.can_pack(backbone, META)
+    assert not gpu.can_pack(backbone, META, torch.float32)
 
 
 def test_packed_batches_have_few_shapes() -> None:
