@@ -402,10 +402,13 @@ fn add_point(hash: u64, point: u32) -> u64 {
 fn has_part(name: &[u32], text: &[u8]) -> bool {
     let is_long = |word: &&[u32]| word.len() > 2;
     let mut longer = name.split(|entry| entry & SPACE != 0).filter(is_long).peekable();
-    let in_text = |word: &[u32]| {
-        word.is_empty() || word.windows(word.len().min(PART)).any(|part| has_points(part, text))
-    };
-    if longer.peek().is_none() { in_text(name) } else { longer.any(in_text) }
+    let in_text =
+        |word: &[u32]| word.is_empty() || word.windows(word.len().min(PART)).any(|part| has_points(part, text));
+    if longer.peek().is_none() {
+        in_text(name)
+    } else {
+        longer.any(in_text)
+    }
 }
 
 /// Whether characters are in a text.

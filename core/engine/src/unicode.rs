@@ -30,7 +30,7 @@ pub struct Tables {
     pub title: Case,
     /// `str.lower` of a text with a capital sigma.
     pub lower_text: fn(&str) -> String,
-    /// `expressions.evaluate`: the value of `{{#expr:}}`, None for an error.
+    /// `expressions.evaluate` of Python, for what the engine leaves to it; None for an error.
     pub evaluate: fn(&str) -> Option<String>,
     /// The zeros of all scripts, ascending; nine digits follow each.
     pub zeros: Vec<char>,
@@ -250,7 +250,7 @@ pub fn lower(text: &str) -> String {
     mapped(text, &tables().lower)
 }
 
-/// The value of an expression of a template, which Python computes; None for an error.
+/// The value of an expression that is left to Python; None for an error.
 pub fn evaluate(expression: &str) -> Option<String> {
     (tables().evaluate)(expression)
 }

@@ -104,7 +104,7 @@ fn wikis() -> &'static [Wiki] {
     WIKIS.get_or_init(|| {
         let Rules { shared, characters, sites, texts, disambiguation } = rules();
         set_shared(&shared).expect("of this checkout");
-        // Expressions are evaluated in Python, which fuzzes them.
+        // Expressions that are left to Python are fuzzed there.
         let evaluate = |expression: &str| expression.trim().parse::<f64>().ok().map(|number| number.to_string());
         unicode::set_tables(Tables::from_json(characters, str::to_lowercase, evaluate).expect("of this checkout"));
         let wiki = |(name, site): (String, Arc<Site>)| Wiki {

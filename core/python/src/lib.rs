@@ -24,7 +24,7 @@ fn lower_text(text: &str) -> String {
 
 static EVALUATE: OnceLock<Py<PyAny>> = OnceLock::new();
 
-/// The value of an expression of a template, which is rare.
+/// The value of an expression that is left to Python, which is rare.
 fn evaluate(expression: &str) -> Option<String> {
     let evaluate = EVALUATE.get()?;
     Python::attach(|py| evaluate.call1(py, (expression,)).and_then(|value| value.extract(py)).ok())

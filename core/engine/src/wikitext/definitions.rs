@@ -5,6 +5,7 @@
 //! bodies without what a page of the namespace Template does not show where it is transcluded.
 
 use super::braces::{parse_braces, Argument, Node, Nodes};
+use super::expressions::{self, Unevaluated};
 use super::parser_functions::{self, magic_word, UNKNOWN};
 use crate::rules::Site;
 use crate::shared::{shared, Function, Limits};
@@ -29,7 +30,7 @@ const FEW_ARGUMENTS: usize = 16;
 pub type FindTemplate = Box<dyn FnMut(&str) -> Option<Arc<str>> + Send + Sync>;
 /// Formats a number in the language of the wiki.
 pub type Number = Box<dyn Fn(&str) -> String + Send + Sync>;
-/// `expressions.evaluate`; None for an `ExpressionError`.
+/// `expressions.evaluate` of Python, for what is left to it; None for an `ExpressionError`.
 pub type Evaluate = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// What a template shows by a rule, from its name and its arguments, if its own definition does not tell.
 pub type Fallback<'a> = dyn FnMut(&str, &Arguments<'_>) -> Option<String> + 'a;
@@ -547,7 +548,11 @@ impl<'g> Given<'g, '_> {
 
     /// The value of an expression.
     pub fn evaluate(&self, text: &str) -> Option<String> {
-        (self.expansion.definitions.evaluate)(text)
+        match expressions::evaluate(text) {
+            Ok(value) => Some(value),
+            Err(Unevaluated::Fault) => None,
+            Err(Unevaluated::ForPython) => (self.expansion.definitions.evaluate)(text),
+        }
     }
 
     fn shown(&mut self, nodes: &'g [Node]) -> Cow<'g, str> {

@@ -6,6 +6,7 @@ pub mod brackets;
 pub mod breaks;
 pub mod characters;
 pub mod definitions;
+pub mod expressions;
 pub mod external;
 pub mod extractor;
 pub mod files;

@@ -1,8 +1,7 @@
 //! What parser functions and magic words show: `{{#if:a|b|c}}` shows "b", `{{lc:A}}` "a", `{{PAGENAME}}` the title.
 //! They are those that need neither a database nor a clock; `functions.json` has their names.
 //!
-//! Arguments are evaluated when they are asked for, because `{{#if:}}` shows one of its branches only. Expressions, as
-//! in `{{#expr:1+2}}`, are evaluated by Python: they are rare, and their numbers are those of Python.
+//! Arguments are evaluated when they are asked for, because `{{#if:}}` shows one of its branches only.
 
 use super::definitions::Given;
 use super::placeholders::{protect, GAP, NAMED};
