@@ -19,6 +19,7 @@ from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.worker_status import read_ahead, watched_pages
 from wikianchor.pipelines.wikimedia.choices import OFF, ON
 from wikianchor.pipelines.wikimedia.core import core_of
+from wikianchor.pipelines.wikimedia.core_rules import site_rules
 from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, read_range, split_dumps
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.site import Site
@@ -146,13 +147,16 @@ class TemplatePages:
     """
 
     def __init__(self, site: Site, core: ModuleType | None = None) -> None:
-        self._core = core
-        self._title_of = lru_cache(maxsize=1 << 14)(partial(template_title, site=site))
+        self._core = core.TemplateReader(site_rules(site)) if core else None
+        self._title_of = lru_cache(maxsize=1 << 14)(
+            self._core.title if self._core else partial(template_title, site=site)
+        )
         self._redirect = site.redirect_pattern()
 
     def parse(self, raw: bytes, where: str) -> Page:
         """Return the page of a <page> element."""
-        page = parse_page(raw, where)
+        # What the core refuses has a fault, which the other reader names.
+        page = Page(*fields) if self._core and (fields := self._core.parse(raw)) else parse_page(raw, where)
         # Some exports have no <redirect>: the text tells.
         if page.redirect is None and (match := self._redirect.match(page.text)):
             page = page._replace(redirect=match[1].strip(" :"))

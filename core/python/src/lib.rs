@@ -13,6 +13,7 @@ mod bzip2;
 mod gzip;
 mod names;
 mod reader;
+mod template_pages;
 mod words;
 
 /// Lower case by the running Python, for Greek alone.
@@ -88,14 +89,6 @@ fn set_up(tables: CharacterTables, evaluator: Py<PyAny>, rules: &str) -> PyResul
     Ok(())
 }
 
-/// What a template's wikitext says of its definition: whether it is a block, whether it marks disambiguation pages, the
-/// call that it begins with, whether that is all, and the names of all calls.
-#[pyfunction]
-fn template_facts(body: &str) -> (bool, bool, String, bool, Vec<String>) {
-    let facts = wikianchor_engine::wikitext::template_pages::template_facts(body);
-    (facts.block, facts.disambiguation, facts.first, facts.is_call, facts.names)
-}
-
 /// Do as `PageReader.read_pages`, but read no page: pass over those of none of these namespaces.
 #[pyfunction]
 fn skip_pages(
@@ -115,12 +108,12 @@ fn wikianchor_core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("sources", env!("WIKIANCHOR_CORE_SOURCES"))?;
     module.add_function(wrap_pyfunction!(set_up, module)?)?;
-    module.add_function(wrap_pyfunction!(template_facts, module)?)?;
     module.add_function(wrap_pyfunction!(skip_pages, module)?)?;
     anchors::register(module)?;
     bzip2::register(module)?;
     gzip::register(module)?;
     names::register(module)?;
     reader::register(module)?;
+    template_pages::register(module)?;
     words::register(module)
 }

@@ -31,7 +31,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
     format!("the compiled core failed: {}", text.unwrap_or("without a message"))
 }
 
-fn site_of(rules: &str) -> PyResult<Arc<Site>> {
+pub fn site_of(rules: &str) -> PyResult<Arc<Site>> {
     serde_json::from_str(rules).map(Arc::new).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
@@ -131,6 +131,23 @@ fn columns_of<'py>(py: Python<'py>, text: &str, links: &Links) -> PyResult<Bound
     let strings = |column: &Texts| PyList::new(py, column.iter());
     let (starts, ends) = (points(text, &links.starts), points(text, &links.ends));
     (starts, ends, strings(&links.targets)?, strings(&links.fragments)?).into_pyobject(py)
+}
+
+/// The fields of `Page` of Python.
+pub type PageFields = (String, Option<i64>, i64, i64, String, Option<String>, String, String);
+
+/// The fields of a page, with its wikitext or without.
+pub fn fields_of(page: &Page, with_text: bool) -> PageFields {
+    (
+        page.title.clone(),
+        page.namespace,
+        page.page_id,
+        page.rev_id,
+        page.timestamp.clone(),
+        page.redirect.clone(),
+        page.model.clone(),
+        if with_text { page.text.clone() } else { String::new() },
+    )
 }
 
 /// Extracts the pages of one wiki: the visible text of each and its links.
@@ -336,25 +353,9 @@ impl PageReader {
     /// Return the fields of `pages.Page`; None for a page that `pages.parse_page` refuses.
     ///
     /// Wikitext is left out where only the core reads it.
-    #[allow(clippy::type_complexity)]
-    fn parse(
-        &mut self,
-        raw: &[u8],
-    ) -> PyResult<Option<(String, Option<i64>, i64, i64, String, Option<String>, String, String)>> {
+    fn parse(&mut self, raw: &[u8]) -> PyResult<Option<PageFields>> {
         self.page = guarded(|| parse_page(raw))?;
-        Ok(self.page.as_ref().map(|page| {
-            let needs_text = page.redirect.is_some() || page.namespace.is_none();
-            (
-                page.title.clone(),
-                page.namespace,
-                page.page_id,
-                page.rev_id,
-                page.timestamp.clone(),
-                page.redirect.clone(),
-                page.model.clone(),
-                if needs_text { page.text.clone() } else { String::new() },
-            )
-        }))
+        Ok(self.page.as_ref().map(|page| fields_of(page, page.redirect.is_some() || page.namespace.is_none())))
     }
 
     /// Add the page that was parsed last as a redirect.

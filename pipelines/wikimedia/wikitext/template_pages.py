@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.braces import Call, Nodes, Parameter, parse_braces
@@ -37,23 +36,23 @@ class Definition(NamedTuple):
     disambiguation: bool = False
 
 
-def definition_of(text: str, title_of: Callable[[str], str], core: ModuleType | None = None) -> Definition:
+def definition_of(text: str, title_of: Callable[[str], str], core: Any = None) -> Definition:
     """Return the definition of a template that is no redirect.
 
     Args:
         text: wikitext of the page.
         title_of: returns the normalised title of a template by its name in a call, "" if it is no template.
-        core: the compiled core, set up; None to read with Python.
+        core: `TemplateReader` of the compiled core; None to read with Python.
 
     >>> definition_of("{{Box|{{{1}}}}}<noinclude>[[Category:A]]</noinclude>", str)
     Definition(kind='text', body='{{Box|{{{1}}}}}', first='Box', calls=('Box',), disambiguation=False)
     >>> definition_of("{| class=a", str).kind, definition_of("{{#invoke:A|b}}", str).kind
     ('block', 'server')
     """
-    body = transcluded(text)
+    body = core.transcluded(text) if core else transcluded(text)
     if len(body) > LONGEST:
         return Definition("long")
-    facts = Facts(*core.template_facts(body)) if core else facts_of(body)
+    facts = Facts(*core.facts(body)) if core else facts_of(body)
     if facts.block:
         return Definition("block", disambiguation=facts.disambiguation)
     kind = "server" if facts.is_call and facts.first.lower().startswith("#invoke") else "text"

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wikianchor.pipelines.wikimedia.core import core_of
+from wikianchor.pipelines.wikimedia.core_rules import site_rules
 from wikianchor.pipelines.wikimedia.site import site_for
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
 from wikianchor.pipelines.wikimedia.wikitext.braces import Argument, Call, parse_braces
-from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, transcluded
+from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, template_title, transcluded
 from wikianchor.pipelines.wikimedia.wikitext.expressions import ExpressionError, evaluate
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNKNOWN
 from wikianchor.pipelines.wikimedia.wikitext.template_pages import Facts, definition_of, facts_of
@@ -41,6 +42,31 @@ PAGES = {
 
 
 PIECES = (
+    *(
+        "<noinclude>",
+        "</NoInclude >",
+        "<onlyinclude>",
+        "</onlyinclude>",
+        "<includeonly/>",
+        "<noıncludE>",
+        "<!--",
+        "-->",
+    ),
+    *(
+        "-->",
+        "<ref>",
+        "</ref>",
+        "<nowiki>",
+        "</nowiki>",
+        "&lt;",
+        "Vorlage:",
+        "int:",
+        "int: ß_a",
+        "Benutzer:",
+        "/",
+        "#",
+        "_",
+    ),
     *("{{", "}}", "{{{", "}}}", "|", "=", "[[", "]]", ":", "\n", " ", "\u3000", "a", "Box", "#if:", "#invoke:A", "* "),
     *("[[C:a]]", "[[a]]", "{{NAMESPACE}}", "__DISAMBIG__", "<div>", "{{b|c=d}}", "{|"),
 )
@@ -49,8 +75,11 @@ PIECES = (
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
 def test_the_core_reads_the_same_of_a_template(body: str) -> None:
     core = core_of(None) or pytest.skip("NOT TESTED: the core is not installed: make core")
-    facts = Facts(*core.template_facts(body))
+    site = site_for("dewiki")
+    reader = core.TemplateReader(site_rules(site))
+    facts = Facts(*reader.facts(body))
     assert facts._replace(names=set(facts.names)) == facts_of(body)
+    assert (reader.transcluded(body), reader.title(body)) == (transcluded(body), template_title(body, site))
 
 
 def extracted(text: str, wiki: str = "enwiki", pages: dict[str, str] = PAGES) -> Extract:

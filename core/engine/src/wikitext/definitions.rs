@@ -149,6 +149,20 @@ pub fn template_title(name: &str, site: &Site) -> String {
     }
 }
 
+const MESSAGES: &str = "MediaWiki:";
+
+/// The title of the page of the message that a call shows, as in "int:and"; None for other calls.
+pub fn title_of_message(name: &str) -> Option<String> {
+    let (head, key) = name.trim_matches(['\n', ' ']).split_once(':')?;
+    if fold_name(head) != "int" {
+        return None;
+    }
+    let key =
+        key.replace('_', " ").split(unicode::is_space).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    let first = key.chars().next().map_or(0, char::len_utf8);
+    Some(format!("{MESSAGES}{}{}", unicode::upper(&key[..first]), &key[first..]))
+}
+
 /// `site.fold_name`.
 fn fold_name(name: &str) -> String {
     unicode::lower(name.replace('_', " ").trim_matches(' '))

@@ -1,11 +1,97 @@
 //! What of a template's wikitext its definition says: `{{Box|{{{1}}}}}[[Category:A]]` begins with a call of Box, which
-//! is all that it shows, and calls Box. Whether a name is a template, and of which title, Python says.
+//! is all that it shows, and calls Box.
 
 use super::braces::{parse_braces, Argument, Node};
 use super::inline::{frames_text, makes_block};
+use super::tags::strip_extension_tags;
+use crate::counts::Counts;
 use crate::shared::shared;
 use crate::unicode::{is_space, strip};
-use rustc_hash::FxHashSet;
+use memchr::{memchr, memmem};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inclusion {
+    No,
+    Include,
+    Only,
+}
+
+const INCLUSIONS: [(&str, Inclusion); 3] =
+    [("noinclude", Inclusion::No), ("includeonly", Inclusion::Include), ("onlyinclude", Inclusion::Only)];
+
+/// A tag of `INCLUSIONS`.
+struct InclusionTag {
+    start: usize,
+    end: usize,
+    /// None for one with a letter that is none of ASCII, which says nothing.
+    kind: Option<Inclusion>,
+    closes: bool,
+    is_empty: bool,
+}
+
+/// What a page shows where it is transcluded, by its tags `noinclude`, `includeonly` and `onlyinclude`: wikitext
+/// without comments and extension tags.
+pub fn transcluded(text: &str, entities: &FxHashMap<String, String>) -> String {
+    let text = without_comments(text);
+    let has_only = (text.as_bytes().windows(13)).any(|tag| tag.eq_ignore_ascii_case(b"<onlyinclude>"));
+    let (mut shown, mut position, mut hidden, mut inside) = (String::with_capacity(text.len()), 0, false, !has_only);
+    while let Some(tag) = next_inclusion(&text, position) {
+        if !hidden && inside {
+            shown += &text[position..tag.start];
+        }
+        position = tag.end;
+        match tag.kind.filter(|_| !tag.is_empty) {
+            Some(Inclusion::No) => hidden = !tag.closes,
+            Some(Inclusion::Only) if !hidden => inside = !tag.closes,
+            _ => {}
+        }
+    }
+    if !hidden && inside {
+        shown += &text[position..];
+    }
+    strip_extension_tags(shown, entities, &mut Counts::default(), None)
+}
+
+fn without_comments(text: &str) -> String {
+    let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(start) = memmem::find(rest.as_bytes(), b"<!--") {
+        shown += &rest[..start];
+        let comment = &rest[start + 4..];
+        rest = memmem::find(comment.as_bytes(), b"-->").map_or("", |end| &comment[end + 3..]);
+    }
+    shown + rest
+}
+
+fn next_inclusion(text: &str, from: usize) -> Option<InclusionTag> {
+    let mut search = from;
+    loop {
+        let start = search + memchr(b'<', &text.as_bytes()[search..])?;
+        search = start + 1;
+        let closes = text[search..].starts_with('/');
+        let name = &text[search + usize::from(closes)..];
+        let found = INCLUSIONS.iter().find_map(|&(word, kind)| Some((after_word(name, word)?, word, kind)));
+        let Some((rest, word, kind)) = found else { continue };
+        let is_ascii = name.len() - rest.len() == word.len();
+        let rest = rest.trim_start_matches(is_space);
+        let is_empty = rest.starts_with('/');
+        let Some(after) = rest[usize::from(is_empty)..].strip_prefix('>') else { continue };
+        let end = text.len() - after.len();
+        return Some(InclusionTag { start, end, kind: is_ascii.then_some(kind), closes, is_empty });
+    }
+}
+
+/// What follows a word, without regard to case; as in Python, a dotless small and a dotted capital I are cases of i.
+fn after_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+    let mut chars = text.chars();
+    for letter in word.chars() {
+        let char = chars.next()?;
+        if !(char.eq_ignore_ascii_case(&letter) || letter == 'i' && matches!(char, 'ı' | 'İ')) {
+            return None;
+        }
+    }
+    Some(chars.as_str())
+}
 
 /// What is read of a template.
 #[derive(Debug, Default, PartialEq, Eq)]
