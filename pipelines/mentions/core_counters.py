@@ -6,8 +6,9 @@ The rows are those of `anchors.count_anchors` and `occurrences.count_occurrences
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,21 +33,22 @@ _NOT_READ = 4
 
 
 @cache
-def describe(chinese: bool) -> Callable[[int], int]:
-    """Return what describes a code point to the core: its folding, the kind of that, and properties.
+def characters(chinese: bool) -> Any:
+    """Return the characters that the counters of this process share. Each has a folding, the kind of that, and
+    properties. The core must be there.
 
     Args:
         chinese: whether traditional characters are folded to simplified ones.
     """
 
-    @cache
     def description(point: int) -> int:
         character = chr(point)
         folded = fold_of(int(simplified(np.array([point]))[0]) if chinese else point)
         properties = (character == MISSING) << _GAP | (character in QUOTES) << _QUOTE
         return properties | (unicodedata.category(character)[0] == "L") << _LETTER | kind_of(folded) << _KIND | folded
 
-    return description
+    core: Any = core_with("NameCharacters")
+    return core.NameCharacters(description)
 
 
 def columns_of(rows: pa.RecordBatch, order: Ints) -> tuple[bytes, ...]:
@@ -66,9 +68,9 @@ def count_occurrences(shards: Sequence[str], path: str, regions: Collection[str]
         shards, regions, chinese: as there.
         path: that of the arrays of the table.
     """
-    if not (core := core_with("NameCounter")):
+    if not (core := core_with("NameCharacters")):
         return occurrences.count_occurrences(shards, NameTable(open_tables(path)), regions, chinese)
-    counter = core.NameCounter(local_path(path), describe(chinese))
+    counter = core.NameCounter(local_path(path), characters(chinese))
     for rows, order in rows_in_order(shards, regions):
         counter.add(columns_of(rows, order))
     return pa.table([np.frombuffer(column, np.int64) for column in counter.take()], schema=OCCURRENCES)
@@ -78,10 +80,10 @@ def count_anchors(
     shards: Sequence[str], targets: Targets, max_length: int, regions: Collection[str], chinese: bool
 ) -> AnchorCounts:
     """Count links by anchor text and item, as `anchors.count_anchors` does, with the same arguments."""
-    if not (core := core_with("LinkCounter")):
+    if not (core := core_with("NameCharacters")):
         return anchors.count_anchors(shards, targets, max_length, regions, chinese)
     of_links = LinkReasons(shards, targets)
-    counter = core.LinkCounter(describe(chinese), max_length)
+    counter = core.LinkCounter(characters(chinese), max_length)
     for rows, order in rows_in_order(shards, regions, of_links.first_links):
         links = rows.column("links")
         of_rows = rows.column("region").to_numpy().repeat(np.diff(links.offsets.to_numpy()))
@@ -93,9 +95,23 @@ def count_anchors(
         is_read = excluded != _NOT_READ
         of_links.count(of_rows[is_read], np.where(excluded, _EXCLUDED[excluded], reasons)[is_read])
     keys, surfaces, numbers = counter.take()
-    strings = [
-        pa.StringArray.from_buffers(len(ends) // 4 - 1, *map(pa.py_buffer, (ends, data)))
-        for ends, data in (keys, surfaces)
-    ]
     counts = [np.frombuffer(column, np.int64) for column in numbers]
-    return of_links.counts(pa.table([*strings, *counts, np.full(len(counts[0]), ANCHOR, np.uint8)], schema=ROWS))
+    origins = np.full(len(counts[0]), ANCHOR, np.uint8)
+    return of_links.counts(pa.table([_strings(*keys), _strings(*surfaces), *counts, origins], schema=ROWS))
+
+
+def title_names(shard: str, targets: Targets, max_length: int, chinese: bool) -> pa.Table:
+    """Return the names that titles and redirects give to items, as `anchors.title_names` does, with the same
+    arguments."""
+    if not core_with("NameCharacters"):
+        return anchors.title_names(shard, targets, max_length, chinese)
+    names, items, origins = anchors.read_title_names(shard, targets, max_length)
+    keys, surfaces, order = characters(chinese).sorted_names(string_buffers(names), items.tobytes())
+    rows = np.frombuffer(order, np.int64)
+    none = np.zeros(len(rows), np.int64)
+    columns = [_strings(*keys), _strings(*surfaces), items[rows], none, none, none, origins[rows]]
+    return pa.table(columns, schema=ROWS)
+
+
+def _strings(ends: bytes, data: bytes) -> pa.StringArray:
+    return pa.StringArray.from_buffers(len(ends) // 4 - 1, pa.py_buffer(ends), pa.py_buffer(data))

@@ -34,9 +34,8 @@ from wikianchor.pipelines.mentions.anchors import (
     AnchorCounts,
     Targets,
     merge_names,
-    title_names,
 )
-from wikianchor.pipelines.mentions.core_counters import count_anchors, count_occurrences
+from wikianchor.pipelines.mentions.core_counters import count_anchors, count_occurrences, title_names
 from wikianchor.pipelines.mentions.options import MentionsOptions
 from wikianchor.pipelines.mentions.page_rows import shards_of_pages
 from wikianchor.pipelines.titles.steps import IndexBuilt

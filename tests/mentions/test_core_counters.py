@@ -22,7 +22,7 @@ from wikianchor.pipelines.wikimedia.core_record import core_with
 from wikianchor.schemas import sentences as schema
 from wikianchor.schemas.choices import FRAGMENT_REGIONS
 
-core = core_with("LinkCounter")
+core = core_with("NameCharacters")
 pytestmark = pytest.mark.skipif(core is None, reason="NO COMPILED CORE: make core")
 
 # Words, marks, scripts with and without spaces, white space, quotation marks, a gap, characters that are folded.
@@ -98,7 +98,7 @@ def test_the_core_counts_what_numpy_counts(
 
 
 def test_the_core_refuses_links_outside_the_text(tmp_path: Path) -> None:
-    counter = core.LinkCounter(core_counters.describe(False), 9)
+    counter = core.LinkCounter(core_counters.characters(False), 9)
     for offsets, row, start, end in (
         *(([0, 9], 0, 0, 1), ([2, 1], 0, 0, 1), ([0, 2], 0, 1, 3), ([0, 2], 0, -1, 1), ([0, 2], 0, 2, 1)),
         *(([0, 2], 1, 0, 1), ([0, 2], -1, 0, 1)),
@@ -109,4 +109,4 @@ def test_the_core_refuses_links_outside_the_text(tmp_path: Path) -> None:
     path = tmp_path / "other"
     path.write_bytes(b"no table of names")
     with pytest.raises(ValueError, match="other is no table of names"):
-        core.NameCounter(str(path), core_counters.describe(False))
+        core.NameCounter(str(path), core_counters.characters(False))

@@ -27,33 +27,90 @@ const INVERSE: u64 = inverse(BASE);
 /// The description of a character: its folding, the kind of that, and properties.
 pub type Describe = Box<dyn Fn(char) -> u32 + Send + Sync>;
 
-/// Characters as Python describes them.
+/// Characters as Python describes them: the counters of a process share them.
 pub struct Characters {
-    entries: Vec<u32>,
-    /// The hash of what each is folded to.
-    hashes: Vec<u64>,
+    /// The description of each, and the hash of what it is folded to.
+    entries: Vec<(u64, u64)>,
+    /// Powers of the base and of its inverse.
+    powers: Vec<(u64, u64)>,
     describe: Describe,
 }
 
 impl Characters {
     pub fn new(describe: Describe) -> Characters {
-        Characters { entries: vec![0; 0x11_0000], hashes: vec![0; 0x11_0000], describe }
+        Characters { entries: vec![(0, 0); 0x11_0000], powers: vec![(1, 1)], describe }
     }
 
     fn get(&mut self, char: char) -> u32 {
+        self.with_hash(char).0
+    }
+
+    fn with_hash(&mut self, char: char) -> (u32, u64) {
         match self.entries[char as usize] {
-            0 => self.add(char),
-            entry => entry,
+            (0, _) => self.add(char),
+            (entry, hash) => (entry as u32, hash),
         }
     }
 
     #[cold]
-    fn add(&mut self, char: char) -> u32 {
+    fn add(&mut self, char: char) -> (u32, u64) {
         let entry = (self.describe)(char);
-        self.entries[char as usize] = entry;
-        self.hashes[char as usize] = mixed(folded(entry));
-        entry
+        let hash = mixed(folded(entry));
+        self.entries[char as usize] = (u64::from(entry), hash);
+        (entry, hash)
     }
+
+    /// Compute the powers for texts of so many characters.
+    fn reach(&mut self, length: usize) {
+        while self.powers.len() <= length {
+            let (up, down) = self.powers[self.powers.len() - 1];
+            self.powers.push((up.wrapping_mul(BASE), down.wrapping_mul(INVERSE)));
+        }
+    }
+
+    /// The folded text, with one space for each run of them.
+    fn fold(&mut self, text: &str) -> String {
+        let (mut key, mut before) = (String::with_capacity(text.len()), BREAK);
+        for char in text.chars() {
+            let entry = self.get(char);
+            let kind = kind_of(entry);
+            if kind != SPACE || before != SPACE {
+                key.push(char::from_u32(folded(entry)).unwrap_or(char::REPLACEMENT_CHARACTER));
+            }
+            before = kind;
+        }
+        key
+    }
+
+    /// The names that texts give to items, in the order of key, surface and item: the keys, the surfaces, and the
+    /// numbers of the texts; None where a text is not in the data.
+    pub fn sorted_names(&mut self, data: &[u8], offsets: &[i32], items: &[i64]) -> Option<([Strings; 2], Numbers)> {
+        let mut names = Vec::with_capacity(items.len());
+        for (number, &item) in items.iter().enumerate() {
+            let range = position(*offsets.get(number)?)?..position(*offsets.get(number + 1)?)?;
+            let surface = simdutf8::basic::from_utf8(data.get(range)?).ok()?;
+            let key = self.fold(surface);
+            let key = if key.contains('\0') { self.fold(&surface.replace('\0', " ")) } else { key };
+            let key = key.trim_matches(' ').to_owned();
+            names.push((head(&key), key, surface, item, number));
+        }
+        names.sort_unstable();
+        let (mut strings, mut order) = ([Strings::default(), Strings::default()], Numbers::default());
+        for (_, key, surface, _, number) in names {
+            strings[0].push(&key);
+            strings[1].push(surface);
+            order.push_long(number as i64);
+        }
+        Some((strings, order))
+    }
+}
+
+/// The first bytes of a text, which are in its order.
+fn head(text: &str) -> u64 {
+    let mut bytes = [0; 8];
+    let length = text.len().min(8);
+    bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
+    u64::from_be_bytes(bytes)
 }
 
 fn kind_of(entry: u32) -> u8 {
@@ -172,9 +229,14 @@ impl<'a> NameTable<'a> {
         read(self.buckets, (hash >> self.shift) as usize).map_or(usize::MAX, |node| u32::from_le_bytes(node) as usize)
     }
 
+    /// The hash of a node.
+    fn hash(&self, node: usize) -> Option<u64> {
+        read(self.hashes, node).map(u64::from_le_bytes)
+    }
+
     fn value_from(&self, mut node: usize, hash: u64) -> Option<i32> {
         loop {
-            let other = u64::from_le_bytes(read(self.hashes, node)?);
+            let other = self.hash(node)?;
             if other >= hash {
                 return if other == hash { read(self.values, node).map(i32::from_le_bytes) } else { None };
             }
@@ -213,10 +275,13 @@ impl Atom {
 /// Cut a text into atoms, and add them to others. Return whether the folded text is shorter.
 fn cut(text: &str, characters: &mut Characters, atoms: &mut Vec<Atom>) -> bool {
     let first_atom = atoms.len();
-    let (mut before, mut sum, mut power, mut factor) = (BREAK, 0u64, 1u64, 1u64);
+    characters.reach(text.len());
+    let (mut before, mut sum) = (BREAK, 0u64);
     let (mut at, mut is_shorter) = (0, false);
     for char in text.chars() {
-        let kind = kind_of(characters.get(char));
+        let (entry, hash) = characters.with_hash(char);
+        let kind = kind_of(entry);
+        let (power, factor) = characters.powers[at as usize];
         if !(kind == WORD && before == WORD || continues(before, kind)) {
             if before != SPACE {
                 finish(&mut atoms[first_atom..], sum, before, at);
@@ -231,8 +296,7 @@ fn cut(text: &str, characters: &mut Characters, atoms: &mut Vec<Atom>) -> bool {
                 atoms.push(Atom { before: sum, after: 0, factor, first: at, last: at, begins, ends, ends_text });
             }
         }
-        sum = sum.wrapping_add(characters.hashes[char as usize].wrapping_mul(power));
-        (power, factor) = (power.wrapping_mul(BASE), factor.wrapping_mul(INVERSE));
+        sum = sum.wrapping_add(hash.wrapping_mul(power));
         (at, before) = (at + 1, kind);
     }
     if before != SPACE {
@@ -317,41 +381,40 @@ struct Occurrences {
     last_page: u32,
 }
 
+/// Some atoms one after the other, the hash of these, where it would be in the table, and the hash that is there.
+struct Run {
+    first: usize,
+    last: usize,
+    hash: u64,
+    node: usize,
+    there: u64,
+}
+
 /// Counts how often each name of a table occurs, linked or not, and on how many pages.
+#[derive(Default)]
 pub struct OccurrenceCounter {
-    characters: Characters,
     counts: FxHashMap<i32, Occurrences>,
     page: u32,
     atoms: Vec<Atom>,
     points: Points,
-    /// Of atoms, the hash of each and where it would be in the table.
-    nodes: Vec<(u64, usize)>,
+    /// Those that are looked up together, and the longer ones after them.
+    runs: Vec<Run>,
+    longer: Vec<Run>,
 }
 
 /// Atoms that are looked up together, so that the processor waits for several at a time.
 const TOGETHER: usize = 512;
 
 impl OccurrenceCounter {
-    pub fn new(characters: Characters) -> OccurrenceCounter {
-        OccurrenceCounter {
-            characters,
-            counts: FxHashMap::default(),
-            page: 0,
-            atoms: Vec::new(),
-            points: Points::default(),
-            nodes: Vec::new(),
-        }
-    }
-
     /// Count the names in texts; None where a text or a link is not in the data.
-    pub fn add(&mut self, table: &NameTable<'_>, texts: &Texts<'_>) -> Option<()> {
+    pub fn add(&mut self, characters: &mut Characters, table: &NameTable<'_>, texts: &Texts<'_>) -> Option<()> {
         for (row, begins_page) in texts.rows()? {
             if begins_page || self.atoms.len() >= TOGETHER {
                 self.count_names(table);
                 self.page += u32::from(begins_page);
             }
             let (text, links, first_atom) = (texts.text(row)?, texts.links(row)?, self.atoms.len());
-            let is_shorter = cut(text, &mut self.characters, &mut self.atoms);
+            let is_shorter = cut(text, characters, &mut self.atoms);
             if links.is_empty() {
                 continue;
             }
@@ -361,12 +424,12 @@ impl OccurrenceCounter {
                 let span = texts.span(link)?;
                 let bytes = text.as_bytes().get(span.0..span.1);
                 // Most links are at the bounds of atoms: those inside words are not.
-                let is_simple = is_simple && bytes.is_some_and(|link| self.is_without_quotes(link));
+                let is_simple = is_simple && bytes.is_some_and(|link| is_without_quotes(link, characters));
                 if is_simple && on_atoms(span, &self.atoms[first_atom..]) {
                     continue;
                 }
                 if !is_read {
-                    self.points.read(text, &mut self.characters);
+                    self.points.read(text, characters);
                     is_read = true;
                 }
                 let span = self.points.folded(span)?;
@@ -381,36 +444,31 @@ impl OccurrenceCounter {
         Some(())
     }
 
-    /// Whether a link in ASCII has no quotation mark at its edges.
-    fn is_without_quotes(&mut self, link: &[u8]) -> bool {
-        let edges = [link.first(), link.last()].into_iter().flatten();
-        edges.fold(0, |bits, &byte| bits | self.characters.get(char::from(byte))) & QUOTE == 0
-    }
-
-    /// Count the names that atoms of one page begin with.
+    /// Count the names that atoms of one page begin with: first those of one atom, then those of two, and so on.
     fn count_names(&mut self, table: &NameTable<'_>) {
-        let (atoms, mut nodes) = (std::mem::take(&mut self.atoms), std::mem::take(&mut self.nodes));
-        nodes.clear();
-        nodes.extend(atoms.iter().map(|atom| {
-            let hash = atom.hash_to(atom);
-            (hash, table.node(hash))
-        }));
-        for (number, &(hash, node)) in nodes.iter().enumerate() {
-            let atom = &atoms[number];
-            let (mut last, mut found) = (number, if atom.begins { table.value_from(node, hash) } else { None });
-            while let Some(value) = found {
-                if atoms[last].ends {
+        let atoms = std::mem::take(&mut self.atoms);
+        let (mut runs, mut longer) = (std::mem::take(&mut self.runs), std::mem::take(&mut self.longer));
+        let run_of = |first: usize, last: usize| {
+            let hash = atoms[first].hash_to(&atoms[last]);
+            Run { first, last, hash, node: table.node(hash), there: 0 }
+        };
+        runs.extend((0..atoms.len()).filter(|&number| atoms[number].begins).map(|number| run_of(number, number)));
+        while !runs.is_empty() {
+            // A loop of its own, so that the processor waits for all of them at once.
+            runs.iter_mut().for_each(|run| run.there = table.hash(run.node).unwrap_or(u64::MAX));
+            for run in runs.drain(..) {
+                let value = if run.there > run.hash { None } else { table.value_from(run.node, run.hash) };
+                let Some(value) = value else { continue };
+                if atoms[run.last].ends {
                     self.count(value);
                 }
-                if value & 1 == 0 || atoms[last].ends_text {
-                    break;
+                if value & 1 != 0 && !atoms[run.last].ends_text {
+                    longer.push(run_of(run.first, run.last + 1));
                 }
-                last += 1;
-                found = table.value(atom.hash_to(&atoms[last]));
             }
+            std::mem::swap(&mut runs, &mut longer);
         }
-        self.nodes = nodes;
-        self.atoms = atoms;
+        (self.runs, self.longer, self.atoms) = (runs, longer, atoms);
         self.atoms.clear();
     }
 
@@ -440,6 +498,12 @@ impl OccurrenceCounter {
     }
 }
 
+/// Whether a link in ASCII has no quotation mark at its edges.
+fn is_without_quotes(link: &[u8], characters: &mut Characters) -> bool {
+    let edges = [link.first(), link.last()].into_iter().flatten();
+    edges.fold(0, |bits, &byte| bits | characters.get(char::from(byte))) & QUOTE == 0
+}
+
 /// What a surface is: its key, the length of that, and whether it has a gap and a letter.
 #[derive(Clone, Copy)]
 struct Surface {
@@ -449,11 +513,12 @@ struct Surface {
     has_letters: bool,
 }
 
-#[derive(Default)]
 struct LinkCounts {
     links: i64,
     pages: i64,
     pages_of_key: i64,
+    /// The number of the key with the item.
+    target: u32,
 }
 
 /// Why a link does not count.
@@ -465,16 +530,17 @@ pub const NOT_READ: u8 = 4;
 
 /// Counts links by anchor text and item.
 pub struct AnchorCounter {
-    characters: Characters,
     max_length: usize,
     page: u64,
     surfaces: FxHashMap<Box<str>, u32>,
     facts: Vec<Surface>,
     /// Keys as they are hashed: with white space at their edges.
     keys: FxHashMap<Box<str>, u32>,
+    /// The numbers of keys with an item.
+    targets: FxHashMap<(u32, i64), u32>,
     /// The last page with a key, and with a key and an item.
     pages_of_keys: Vec<u64>,
-    pages: FxHashMap<(u32, i64), u64>,
+    pages: Vec<u64>,
     counts: FxHashMap<(u32, i64), LinkCounts>,
 }
 
@@ -485,23 +551,29 @@ pub struct AnchorColumns {
 }
 
 impl AnchorCounter {
-    pub fn new(characters: Characters, max_length: usize) -> AnchorCounter {
+    pub fn new(max_length: usize) -> AnchorCounter {
         AnchorCounter {
-            characters,
             max_length,
             page: 0,
             surfaces: FxHashMap::default(),
             facts: Vec::new(),
             keys: FxHashMap::default(),
+            targets: FxHashMap::default(),
             pages_of_keys: Vec::new(),
-            pages: FxHashMap::default(),
+            pages: Vec::new(),
             counts: FxHashMap::default(),
         }
     }
 
     /// Count the links of texts, given their items and for each whether it counts only if it has a letter. Return for
     /// each link why it does not count, or 0; None where a text or a link is not in the data.
-    pub fn add(&mut self, texts: &Texts<'_>, items: &[i64], needs_letter: &[u8]) -> Option<Vec<u8>> {
+    pub fn add(
+        &mut self,
+        characters: &mut Characters,
+        texts: &Texts<'_>,
+        items: &[i64],
+        needs_letter: &[u8],
+    ) -> Option<Vec<u8>> {
         let mut reasons = vec![NOT_READ; items.len()];
         if items.len() != texts.starts.len() || items.len() != needs_letter.len() {
             return None;
@@ -522,7 +594,7 @@ impl AnchorCounter {
             for link in links {
                 let (first, last) = texts.span(link)?;
                 let span = if is_ascii { first..last } else { *places.get(first)?..*places.get(last)? };
-                let surface = self.surface(text.get(span)?);
+                let surface = self.surface(text.get(span)?, characters);
                 reasons[link] = self.count(surface, items[link], needs_letter[link] != 0);
             }
         }
@@ -540,9 +612,14 @@ impl AnchorCounter {
         if needs_letter && !has_letters {
             return IS_NUMBER;
         }
-        let counts = self.counts.entry((surface, item)).or_default();
+        let counts = self.counts.entry((surface, item)).or_insert_with(|| {
+            let next = self.pages.len() as u32;
+            let target = *self.targets.entry((key, item)).or_insert(next);
+            self.pages.resize(self.pages.len() + usize::from(target == next), 0);
+            LinkCounts { links: 0, pages: 0, pages_of_key: 0, target }
+        });
         counts.links += 1;
-        let last_page = self.pages.entry((key, item)).or_default();
+        let last_page = &mut self.pages[counts.target as usize];
         counts.pages += i64::from(*last_page != self.page);
         *last_page = self.page;
         let last_page = &mut self.pages_of_keys[key as usize];
@@ -552,66 +629,50 @@ impl AnchorCounter {
     }
 
     /// The number of a link's surface.
-    fn surface(&mut self, link: &str) -> u32 {
-        let surface = self.without_quotes(link);
+    fn surface(&mut self, link: &str, characters: &mut Characters) -> u32 {
+        let surface = link_without_quotes(link, characters);
         if let Some(&number) = self.surfaces.get(surface) {
             return number;
         }
-        let key = self.fold(surface);
+        let key = characters.fold(surface);
         let (length, next) = (key.chars().count(), self.keys.len() as u32);
         let key = *self.keys.entry(key.into_boxed_str()).or_insert(next);
         if key == next {
             self.pages_of_keys.push(0);
         }
-        let of_any = surface.chars().fold(0, |bits, char| bits | self.characters.get(char));
+        let of_any = surface.chars().fold(0, |bits, char| bits | characters.get(char));
         self.facts.push(Surface { key, length, has_gap: of_any & GAP != 0, has_letters: of_any & LETTER != 0 });
         let number = self.surfaces.len() as u32;
         self.surfaces.insert(surface.into(), number);
         number
     }
 
-    /// A link without quotation marks at its edges, see `without_quotes`.
-    fn without_quotes<'a>(&mut self, link: &'a str) -> &'a str {
-        let edges = [link.chars().next(), link.chars().next_back()].into_iter().flatten();
-        if edges.fold(0, |bits, char| bits | self.characters.get(char)) & QUOTE == 0 {
-            return link;
-        }
-        let entries: Vec<u32> = link.chars().map(|char| self.characters.get(char)).collect();
-        let (first, last) = without_quotes(&entries, (0, entries.len())).unwrap_or((0, entries.len()));
-        let place = |number| link.char_indices().nth(number).map_or(link.len(), |(place, _)| place);
-        &link[place(first)..place(last)]
-    }
-
-    /// The folded text, with one space for each run of them.
-    fn fold(&mut self, text: &str) -> String {
-        let (mut key, mut before) = (String::with_capacity(text.len()), BREAK);
-        for char in text.chars() {
-            let entry = self.characters.get(char);
-            let kind = kind_of(entry);
-            if kind != SPACE || before != SPACE {
-                key.push(char::from_u32(folded(entry)).unwrap_or(char::REPLACEMENT_CHARACTER));
-            }
-            before = kind;
-        }
-        key
-    }
-
     /// The names in the order of key, surface and item.
-    pub fn take(&mut self) -> AnchorColumns {
+    pub fn take(&mut self, characters: &mut Characters) -> AnchorColumns {
+        self.targets.clear();
         self.pages.clear();
-        self.keys.clear();
+        let mut keys = vec![Box::default(); self.keys.len()];
+        for (key, number) in std::mem::take(&mut self.keys) {
+            keys[number as usize] = key;
+        }
+        // Other separators than those between texts are spaces.
         let surfaces: Vec<(Box<str>, u32)> = std::mem::take(&mut self.surfaces).into_iter().collect();
-        let mut names: Vec<(String, Box<str>, u32)> = surfaces
-            .into_iter()
+        let with_zero = |surface: &str| surface.contains('\0').then(|| surface.replace('\0', " "));
+        let others: FxHashMap<u32, String> = surfaces
+            .iter()
+            .filter_map(|(surface, number)| Some((*number, characters.fold(&with_zero(surface)?))))
+            .collect();
+        let mut names: Vec<(u64, &str, &str, u32)> = surfaces
+            .iter()
             .map(|(surface, number)| {
-                let key =
-                    if surface.contains('\0') { self.fold(&surface.replace('\0', " ")) } else { self.fold(&surface) };
-                (key.trim_matches(' ').to_owned(), surface, number)
+                let key = others.get(number).map_or(&*keys[self.facts[*number as usize].key as usize], |key| key);
+                let key = key.trim_matches(' ');
+                (head(key), key, &**surface, *number)
             })
             .collect();
         names.sort_unstable();
         let mut ranks = vec![0; names.len()];
-        for (rank, (_, _, number)) in names.iter().enumerate() {
+        for (rank, (_, _, _, number)) in names.iter().enumerate() {
             ranks[*number as usize] = rank;
         }
         let mut rows: Vec<_> = std::mem::take(&mut self.counts)
@@ -624,7 +685,7 @@ impl AnchorCounter {
             numbers: [(); 4].map(|()| Numbers::default()),
         };
         for (rank, item, counts) in rows {
-            let (key, surface, _) = &names[rank];
+            let (_, key, surface, _) = names[rank];
             columns.strings[0].push(key);
             columns.strings[1].push(surface);
             let numbers = [item, counts.links, counts.pages, counts.pages_of_key];
@@ -636,4 +697,16 @@ impl AnchorCounter {
         self.pages_of_keys.clear();
         columns
     }
+}
+
+/// A link without quotation marks at its edges, see `without_quotes`.
+fn link_without_quotes<'a>(link: &'a str, characters: &mut Characters) -> &'a str {
+    let edges = [link.chars().next(), link.chars().next_back()].into_iter().flatten();
+    if edges.fold(0, |bits, char| bits | characters.get(char)) & QUOTE == 0 {
+        return link;
+    }
+    let entries: Vec<u32> = link.chars().map(|char| characters.get(char)).collect();
+    let (first, last) = without_quotes(&entries, (0, entries.len())).unwrap_or((0, entries.len()));
+    let place = |number| link.char_indices().nth(number).map_or(link.len(), |(place, _)| place);
+    &link[place(first)..place(last)]
 }
