@@ -2,6 +2,8 @@
 //! Python: `pipelines/export/anchors.py`, `pipelines/export/text_index.py` and `pipelines/arrays/minhash.py`, which say
 //! why. Python describes each character when it first occurs.
 
+use std::sync::Arc;
+
 use memchr::memmem;
 use twox_hash::XxHash3_64;
 
@@ -20,9 +22,12 @@ const POINT: u32 = SPACE - 1;
 
 /// By script, the characters of a stem, and whether each run of so many is one or the first of a word alone.
 const SCRIPTS: [(u32, bool); 4] = [(5, false), (2, true), (5, true), (2, false)];
-/// Characters of a name, and those that may precede it, of `pipelines/export/leads.py`.
+/// Characters of a part of a title, and those that may precede it.
 const PART: usize = 4;
 const ARTICLE: usize = 5;
+/// Positives whose stems are kept, and the most stems of one.
+const KNOWN: usize = 1 << 15;
+const MOST_KNOWN: usize = 100;
 const STRESS: u32 = 0x301;
 /// A sentence is not preferred for more words in common than these.
 const MOST: u8 = 3;
@@ -44,12 +49,13 @@ pub type Describe = Box<dyn Fn(char) -> (bool, Vec<u32>) + Send + Sync>;
 pub struct Characters {
     entries: Vec<u32>,
     many: Vec<Vec<u32>>,
+    has_ascii: bool,
     describe: Describe,
 }
 
 impl Characters {
     pub fn new(describe: Describe) -> Characters {
-        Characters { entries: vec![u32::MAX; 0x11_0000], many: Vec::new(), describe }
+        Characters { entries: vec![u32::MAX; 0x11_0000], many: Vec::new(), has_ascii: false, describe }
     }
 
     fn get(&mut self, char: char) -> u32 {
@@ -65,6 +71,17 @@ impl Characters {
             entry if entry & MANY == 0 => run(entry),
             entry => self.many[(entry & POINT) as usize].iter().copied().for_each(run),
         }
+    }
+
+    /// What ASCII is folded to.
+    fn ascii(&mut self) -> &[u32; 128] {
+        if !self.has_ascii {
+            (0..0x80u8).for_each(|byte| {
+                self.get(char::from(byte));
+            });
+            self.has_ascii = true;
+        }
+        self.entries.first_chunk().unwrap_or(&[0; 128])
     }
 
     #[cold]
@@ -139,16 +156,21 @@ fn place(text: &str, number: usize) -> Option<usize> {
     }
 }
 
+/// The stems of a positive, ascending, after a bit of each.
+type KnownStems = (u64, Arc<[u64]>);
+
 /// Compares texts. What is not in the data gives None.
 pub struct Comparer {
     characters: Characters,
     bytes: Vec<u8>,
     signer: Signer,
+    /// By a part of the hash of a positive, this hash, and its stems.
+    known: Vec<Option<(u64, KnownStems)>>,
 }
 
 impl Comparer {
     pub fn new(characters: Characters) -> Comparer {
-        Comparer { characters, bytes: Vec::new(), signer: Signer::default() }
+        Comparer { characters, bytes: Vec::new(), signer: Signer::default(), known: vec![None; KNOWN] }
     }
 
     /// Hashes of texts. Those that differ in case or white space only have the same.
@@ -159,7 +181,8 @@ impl Comparer {
     fn text_key(&mut self, text: &str) -> u64 {
         self.bytes.clear();
         if has_single_spaces(text.as_bytes()) {
-            self.bytes.extend(text.bytes().map(|byte| byte.to_ascii_lowercase()));
+            self.bytes.extend_from_slice(text.as_bytes());
+            self.bytes.make_ascii_lowercase();
             return XxHash3_64::oneshot(&self.bytes);
         }
         let mut after_space = false;
@@ -179,7 +202,7 @@ impl Comparer {
     }
 
     /// Whether sentences say what their pages are about, a byte each, given whether no sentence before them was lost
-    /// (`pipelines/export/leads.py`).
+    /// (`anchors.begins_lead`).
     pub fn leads(&mut self, titles: Texts<'_>, texts: Texts<'_>, is_first: &[u8]) -> Option<Vec<u8>> {
         let mut name = Vec::new();
         let begin = (0..texts.len()).map(|row| {
@@ -226,50 +249,81 @@ impl Comparer {
         positives: Texts<'_>,
         of_sentence: &[i64],
     ) -> Option<Vec<u8>> {
-        let known = (0..positives.len()).map(|row| {
-            let mut stems = Vec::new();
-            self.for_stems(positives.get(row)?.chars(), |stem| {
-                stems.push(stem);
-                true
-            });
-            stems.sort_unstable();
-            stems.dedup();
-            // Most stems are not in the set: a bit of each says so.
-            let bits = stems.iter().fold(0, |bits, stem| bits | bit(*stem));
-            Some((bits, stems))
-        });
+        let known = (0..positives.len()).map(|row| Some(self.known_stems(positives.get(row)?)));
         let known = known.collect::<Option<Vec<_>>>()?;
         let common = (0..sentences.texts.len()).map(|row| {
             let (before, after) = sentences.without_link(row)?;
             let (bits, of_positive) = known.get(usize::try_from(*of_sentence.get(row)?).ok()?)?;
             let (mut common, mut number) = ([0; MOST as usize], 0);
-            self.for_stems(before.chars().chain([' ']).chain(after.chars()), |stem| {
+            let mut count = |stem| {
                 let is_common = bits & bit(stem) != 0 && of_positive.binary_search(&stem).is_ok();
                 if is_common && !common[..number].contains(&stem) {
                     common[number] = stem;
                     number += 1;
                 }
                 number < common.len()
-            });
+            };
+            // A link separates words.
+            let _ = self.for_stems(before, &mut count) && self.for_stems(after, &mut count);
             Some(number as u8)
         });
         common.collect()
     }
 
-    /// Call a function with the hashes of the stems of the longer words of a text, until it returns false.
-    fn for_stems(&mut self, text: impl Iterator<Item = char>, mut run: impl FnMut(u64) -> bool) {
-        let mut stems = Stems::default();
-        for char in text {
-            let entry = self.characters.get(char);
-            let goes_on = if entry & MANY == 0 {
-                stems.push(entry, &mut run)
-            } else {
-                self.characters.many[(entry & POINT) as usize].iter().all(|&entry| stems.push(entry, &mut run))
-            };
-            if !goes_on {
-                break;
-            }
+    /// The stems of a positive. Those of entities with many sentences are kept for the next of these.
+    fn known_stems(&mut self, text: &str) -> KnownStems {
+        let hash = XxHash3_64::oneshot(text.as_bytes());
+        let slot = hash as usize % KNOWN;
+        if let Some((_, known)) = self.known[slot].as_ref().filter(|(of_hash, _)| *of_hash == hash) {
+            return known.clone();
         }
+        let mut stems = Vec::new();
+        self.for_stems(text, &mut |stem| {
+            stems.push(stem);
+            true
+        });
+        stems.sort_unstable();
+        stems.dedup();
+        // Most stems are not in the set: a bit of each says so.
+        let bits = stems.iter().fold(0, |bits, stem| bits | bit(*stem));
+        let known: KnownStems = (bits, Arc::from(stems));
+        if known.1.len() <= MOST_KNOWN {
+            self.known[slot] = Some((hash, known.clone()));
+        }
+        known
+    }
+
+    /// Call a function with the hashes of the stems of the longer words of a text, until it returns false; return what
+    /// it returned last.
+    fn for_stems(&mut self, text: &str, run: &mut impl FnMut(u64) -> bool) -> bool {
+        if text.is_ascii() {
+            return self.for_ascii_stems(text.as_bytes(), run);
+        }
+        let mut stems = Stems::default();
+        text.chars().all(|char| match self.characters.get(char) {
+            entry if entry & MANY == 0 => stems.push(entry, run),
+            entry => self.characters.many[(entry & POINT) as usize].iter().all(|&entry| stems.push(entry, run)),
+        })
+    }
+
+    /// As `for_stems`, of a text whose words are all of the first script.
+    fn for_ascii_stems(&mut self, text: &[u8], run: &mut impl FnMut(u64) -> bool) -> bool {
+        let entries = self.characters.ascii();
+        let mut rest = text;
+        let is_word = |byte: &u8| entries[usize::from(byte & 0x7F)] >> SCRIPT & 1 != 0;
+        let length = SCRIPTS[0].0 as usize;
+        while let Some(start) = rest.iter().position(is_word) {
+            rest = &rest[start..];
+            let end = rest.iter().position(|byte| !is_word(byte)).unwrap_or(rest.len());
+            if end >= length {
+                let points = rest[..length].iter().map(|&byte| entries[usize::from(byte & 0x7F)] & POINT);
+                if !run(points.fold(length as u64, add_point)) {
+                    return false;
+                }
+            }
+            rest = &rest[end..];
+        }
+        true
     }
 
     /// Keys of nearly equal sentences, as many as `bands` of each, one sentence after the other; links and the names in
