@@ -1,4 +1,4 @@
-"""Which sentences are good anchors for the entity that they link to.
+"""Which sentences are good anchors for the entity that they link to, and which begin a good lead.
 
 A link in brackets is an aside ("born in Berlin (Germany)"), one of many between commas is not what the sentence speaks
 of ("It was sold in Canada, Austria, Germany, and Ireland."), and an entry of a chronology or of a list of people is no
@@ -6,6 +6,10 @@ sentence ("1971 - Jean-Claude Duvalier becomes president."). A link of one lette
 an element in a formula. Of other sentences, those come first that have words in common with the positive: they speak of
 the entity, or of what it has to do with. Those without such a word are taken only for entities that have no others
 (`caps`): many of them are about something else ("In March 2011 the company was sold", "he was a writer").
+
+A lead is the first sentences of a page. It is left out where it does not say what the page is about: where the first
+sentence has no part of the page's title, such as "It is a part of"; and where the page's first sentence lost words to a
+template and the first one kept does not begin with the title, but for an article.
 """
 
 from __future__ import annotations
@@ -47,6 +51,8 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _FARNESS = np.uint64(62)
 UNRELATED = np.uint64(_MOST) << _FARNESS
 _COMMAS = (",", "،", "、", "，")
+# Characters of a part of a title; and of a longest article, with the space after it, that may precede a title.
+_PART, _ARTICLE = 4, 5
 # By the number of commas next to a link, the commas of a sentence in which it is one of many.
 _MANY_COMMAS = {1: 5, 2: 3}
 
@@ -127,3 +133,35 @@ def closeness(
 def closest_first(common: Hashes, ranks: Hashes) -> Hashes:
     """Return ranks in the order of closeness, then of the given ranks; from `UNRELATED` on where it is 0."""
     return (np.uint64(_MOST) - common) << _FARNESS | ranks >> np.uint64(2)
+
+
+def begins_lead(title: str, text: str, *, is_first: bool) -> bool:
+    """Return whether a sentence says what its page is about.
+
+    Args:
+        title: the page's title.
+        text: the first sentence that was kept.
+        is_first: whether no sentence before it was lost.
+
+    >>> begins_lead("Mercury (planet)", "Mercury is a planet.", is_first=False)
+    True
+    >>> begins_lead("Oslo", "It lies on a fjord.", is_first=True)
+    False
+    """
+    # "Mercury (planet)" is named Mercury in its text.
+    name, text = title.partition(" (")[0].casefold(), text.casefold()
+    return has_part(name, text) if is_first else name in text[: _ARTICLE + len(name)]
+
+
+def has_part(name: str, text: str) -> bool:
+    """Return whether some _PART characters in a row of a word of a name are in a text, or a shorter word of it.
+
+    Words are inflected, and a page about Michael Jackson may begin with "Michael Joseph Jackson". Words of one or two
+    characters count where the name has no other.
+
+    >>> has_part("michael jackson", "michael joseph jackson was"), has_part("ii", "it is"), has_part("東京", "東京は")
+    (True, False, True)
+    """
+    words = name.split()
+    longer = [word for word in words if len(word) > 2] or [name]
+    return any(word[first : first + _PART] in text for word in longer for first in range(max(1, len(word) - _PART + 1)))

@@ -28,11 +28,13 @@ class Cap(NamedTuple):
 
     Attributes:
         name: the column of keys in the tables of the shards.
+        table: the field of `ShardChoices` with the path of these tables.
         most: the largest number of rows of a key.
         unrelated: the rank from which on rows stay only if all rows of the key are of such ranks; None for all ranks.
     """
 
     name: str
+    table: str
     most: int
     unrelated: np.uint64 | None = None
 
@@ -58,9 +60,9 @@ def greatest_ranks(rows: npt.NDArray[np.void], cap: Cap) -> npt.NDArray[np.void]
     """Return, of each key of which rows are left out, the row that is the last to stay, by key.
 
     >>> rows = np.array([(7, 3), (5, 1), (7, 1), (7, 2), (5, 9)], _ROW)
-    >>> greatest_ranks(rows, Cap("positives", 2)).tolist()
+    >>> greatest_ranks(rows, Cap("positives", "keys", 2)).tolist()
     [(7, 2)]
-    >>> greatest_ranks(rows, Cap("positives", 2, unrelated=np.uint64(9))).tolist()
+    >>> greatest_ranks(rows, Cap("positives", "keys", 2, unrelated=np.uint64(9))).tolist()
     [(5, 1), (7, 2)]
     """
     rows = rows[_order(rows["key"], rows["rank"])]

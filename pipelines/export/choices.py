@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.arrays.hashing import Hashes, mix
 from wikianchor.pipelines.arrays.minhash import band_keys
-from wikianchor.pipelines.arrays.tables import HashSet, distinct, open_tables, save_tables
+from wikianchor.pipelines.arrays.tables import HashSet, distinct, open_tables, read_table, save_tables
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.dataset.workspace import WorkPath
 from wikianchor.pipelines.engine.progress_file import ProgressFile
@@ -32,7 +33,7 @@ _COLUMNS = (
     *("text", "mention_start", "mention_end", "entity_id", "hard_negative_ids"),
     *("sentence_id", "wiki", "page_id", "title"),
 )
-# Those of `_TextChooser.keys`.
+# Those of keys.
 _OF_KEYS = (*ANCHOR, "entity_id", "sentence_id", "wiki")
 
 
@@ -58,12 +59,14 @@ class ShardChoices(NamedTuple):
     Attributes:
         order: the number of the shard.
         texts: path of the tables of `Chosen`.
-        keys: path of the tables of `RowKeys`.
+        keys: path of the tables of `RowKeys`; that of `texts` without a cap.
+        anchors: path of the tables of `compare_anchors`; that of `texts` before that.
     """
 
     order: int
     texts: WorkPath
     keys: WorkPath
+    anchors: WorkPath
 
 
 class Chosen(NamedTuple):
@@ -92,12 +95,12 @@ class RowKeys(NamedTuple):
     """The keys of rows that have all their texts; see `caps`.
 
     Attributes:
-        anchors: (rows, bands) keys of the anchors. Nearly equal ones have one in common.
+        entities: (rows,) the linked entities.
         positives: (rows, 1) keys of the positives.
         ranks: (rows,) ranks.
     """
 
-    anchors: Hashes
+    entities: npt.NDArray[np.int32]
     positives: Hashes
     ranks: Hashes
 
@@ -135,22 +138,79 @@ def choose_texts(
         anchor, positive, negative, linked: the paths of `Indexes`.
     """
     chooser = _TextChooser(task, Indexes(anchor, positive, negative, linked))
-    chosen, keys = [chooser.no_rows()], [chooser.no_keys()]
+    chosen, keys = list[Chosen](), list[RowKeys]()
     for batch in read_batches(shard.path, _COLUMNS):
         chosen.append(chooser.choose(batch))
         if task.caps:
             keys.append(chooser.keys(batch, chosen[-1]))
-    rows = sum(len(piece.reasons) for piece in chosen)
-    ProgressFile(task.work.scratch, f"choose-{shard.order}").write(file_size(shard.path), {"rows": rows})
-    paths_of = [
-        save_tables(
-            task.work.scratch,
-            f"{name}-{shard.order:06d}",
-            {field: np.concatenate([getattr(piece, field) for piece in pieces]) for field in pieces[0]._fields},
-        )
-        for name, pieces in (("chosen", chosen), ("keys", keys))
-    ]
-    return ShardChoices(shard.order, *paths_of)
+    totals = {"rows": sum(len(piece.reasons) for piece in chosen)}
+    ProgressFile(task.work.scratch, f"choose-{shard.order}").write(file_size(shard.path), totals)
+    texts = _save(task, f"chosen-{shard.order:06d}", chosen)
+    return ShardChoices(shard.order, texts, _save(task, f"keys-{shard.order:06d}", keys) if keys else texts, texts)
+
+
+def _save(task: ExportTask, name: str, pieces: Sequence[Chosen] | Sequence[RowKeys]) -> WorkPath:
+    columns = {field: np.concatenate([getattr(piece, field) for piece in pieces]) for field in pieces[0]._fields}
+    return save_tables(task.work.scratch, name, columns)
+
+
+def compare_anchors(
+    shard: InputShard,
+    task: ExportTask,
+    choices: Mapping[int, ShardChoices],
+    positive_cap: str | None,
+    anchor: str | None,
+    positive: str,
+) -> ShardChoices:
+    """Save the keys of the anchors of a shard.
+
+    Most sentences of a large entity have too common a positive. Of nearly equal ones that of smallest rank stays, so
+    that only those are compared whose rank is not above all ranks that positives of the entity leave.
+
+    The tables are `rows`, (compared,) indices among the rows of `RowKeys`; `anchors`, (compared, bands) keys, of which
+    nearly equal anchors have one in common; and `ranks`.
+
+    Args:
+        shard: the shard of pairs.
+        task: how rows are made.
+        choices: what was chosen for the rows of each shard.
+        positive_cap: the path of the table of `caps.cap_rows`; None for no cap.
+        anchor, positive: the paths of `Indexes`.
+    """
+    chooser, paths_of = _TextChooser(task, Indexes(anchor, positive)), choices[shard.order]
+    chosen = Chosen(*(read_table(paths_of.texts, name) for name in Chosen._fields))
+    ranks, compared = read_table(paths_of.keys, "ranks"), np.flatnonzero(chosen.reasons == 0)
+    numbers = np.arange(len(ranks))
+    if positive_cap and task.unrelated is not None:
+        entities = read_table(paths_of.keys, "entities")
+        numbers = np.flatnonzero(ranks <= _greatest_ranks(positive_cap, open_index(positive), entities))
+        compared = compared[numbers]
+    keys, first = [np.zeros((0, 1 if task.near_duplicates else task.bands), np.uint64)], 0
+    for batch in read_batches(shard.path, _OF_KEYS):
+        rows = compared[slice(*np.searchsorted(compared, (first, first + batch.num_rows)))]
+        pairs = batch.take(pa.array(rows - first))
+        keys.append(chooser.anchor_keys(pairs, chosen.anchors[rows], chosen.positives[rows]))
+        first += batch.num_rows
+    ProgressFile(task.work.scratch, f"compare-{shard.order}").write(file_size(shard.path), {"rows": first})
+    tables = {"rows": numbers, "anchors": np.concatenate(keys), "ranks": ranks[numbers]}
+    return paths_of._replace(anchors=save_tables(task.work.scratch, f"anchors-{shard.order:06d}", tables))
+
+
+def _greatest_ranks(path: str, positives: TextIndex, entities: npt.NDArray[np.int32]) -> Hashes:
+    """Return the greatest rank that the cap of positives leaves to a row of each of some entities.
+
+    Args:
+        path: the path of the table of `caps.cap_rows`.
+        positives: the texts that positives are chosen from.
+        entities: the entities.
+    """
+    full = open_tables(path)
+    rows, texts = positives.texts_of(entities.astype(np.int64))
+    ranks = np.zeros(len(entities), np.uint64)
+    # A positive with few rows, of index -1, leaves them all.
+    of_full = np.append(full["ranks"], np.uint64(2**64 - 1))
+    np.maximum.at(ranks, rows, of_full[HashSet(full["keys"]).find(positives.keys[texts])])
+    return ranks
 
 
 class _TextChooser:
@@ -162,17 +222,6 @@ class _TextChooser:
         self._positive = open_index(indexes.positive)
         self._negative = open_index(indexes.negative) if indexes.negative else None
         self._linked = HashSet(open_tables(indexes.linked)["hashes"]) if indexes.linked else None
-
-    def no_rows(self) -> Chosen:
-        """Return no rows."""
-        none = np.zeros(0, np.int64)
-        matrix = np.zeros((0, self._task.negatives), np.int64)
-        return Chosen(none, none, none, matrix, matrix)
-
-    def no_keys(self) -> RowKeys:
-        """Return the keys of no rows."""
-        none = np.zeros((0, 1 if self._task.near_duplicates else self._task.bands), np.uint64)
-        return RowKeys(none, none[:, :1], none[:, 0])
 
     def choose(self, batch: pa.RecordBatch) -> Chosen:
         """Choose the texts of each row, without a look at other rows."""
@@ -246,35 +295,38 @@ class _TextChooser:
     def keys(self, batch: pa.RecordBatch, chosen: Chosen) -> RowKeys:
         """Return the keys and ranks of the rows that have all their texts; see `caps`.
 
-        Nearly equal anchors have a key in common: sentences without their link and the title of their page, where they
-        link to one entity; other anchors where they are in one language. Of a title, the positive is compared instead.
-
         Args:
             batch: rows of pairs.
             chosen: their texts.
         """
-        task = self._task
         kept = np.flatnonzero(chosen.reasons == 0)
         pairs, positives = batch.select(_OF_KEYS).take(pa.array(kept)), chosen.positives[kept]
-        ids = pairs.column("entity_id").to_numpy().astype(np.int64)
-        languages = task.language_codes(task.wiki_codes(pairs.column("wiki"))).astype(np.int64)
-        scopes = mix(0, languages) if self._anchor else mix(0, ids)
-        if task.near_duplicates:
-            texts = self._anchor.texts(chosen.anchors[kept]) if self._anchor else pairs.column("text")
-            anchors = mix(0, languages, text_keys(texts).view(np.int64))[:, None]
-        elif self._anchor is None:
-            anchors = masked_keys(pairs, scopes, task.bands)
-        else:
-            of_positives = task.anchor in NAMES
-            texts = self._positive.texts(positives) if of_positives else self._anchor.texts(chosen.anchors[kept])
-            anchors = band_keys(texts.to_pylist(), scopes, task.bands)
-        ranks = mix(
-            task.seed, pairs.column("sentence_id").to_numpy(), ids, pairs.column("mention_start").to_numpy(), -1
-        )
+        columns = (pairs.column(name).to_numpy() for name in ("sentence_id", "entity_id", "mention_start"))
+        ranks = mix(self._task.seed, *columns, -1)
         if self._anchor is None:
             distinct_positives, index = np.unique(positives, return_inverse=True)
             ranks = closest_first(closeness(pairs, self._positive.texts(distinct_positives), index), ranks)
-        return RowKeys(anchors, self._positive.keys_of(positives)[:, None], ranks)
+        return RowKeys(pairs.column("entity_id").to_numpy(), self._positive.keys_of(positives)[:, None], ranks)
+
+    def anchor_keys(self, pairs: pa.RecordBatch, anchors: Ints, positives: Ints) -> Hashes:
+        """Return (rows, bands) keys of anchors.
+
+        Nearly equal anchors have a key in common: sentences without their link and the title of their page, where they
+        link to one entity; other anchors where they are in one language. Of a title, the positive is compared instead.
+
+        Args:
+            pairs: rows of pairs.
+            anchors, positives: the indices of their texts.
+        """
+        task = self._task
+        languages = task.language_codes(task.wiki_codes(pairs.column("wiki")))
+        if task.near_duplicates:
+            texts = self._anchor.texts(anchors) if self._anchor else pairs.column("text")
+            return mix(0, languages, text_keys(texts).view(np.int64))[:, None]
+        if self._anchor is None:
+            return masked_keys(pairs, mix(0, pairs.column("entity_id").to_numpy()), task.bands)
+        texts = self._positive.texts(positives) if task.anchor in NAMES else self._anchor.texts(anchors)
+        return band_keys(texts.to_pylist(), mix(0, languages), task.bands)
 
     def _negatives(self, of_row: Ints, pairs: _Pairs, positives: Ints) -> tuple[Ints, Ints, Ints]:
         """Choose the negatives of rows; return their texts, their positions, and the reason of each row.

@@ -20,7 +20,6 @@ from wikianchor.pipelines.arrays.minhash import band_keys
 from wikianchor.pipelines.arrays.strings import string_buffers
 from wikianchor.pipelines.export import anchors
 from wikianchor.pipelines.export.anchors import SCRIPTS
-from wikianchor.pipelines.export.leads import begins_lead
 from wikianchor.pipelines.wikimedia.core_record import core_with
 
 # The columns of pairs that are the anchor: the sentence, its link and the title of its page.
@@ -92,7 +91,7 @@ def masked_keys(pairs: pa.RecordBatch, scopes: Hashes, bands: int) -> Hashes:
 
 
 def lead_mask(sentences: pa.RecordBatch, is_first: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Return which sentences say what their page is about (`leads.begins_lead`).
+    """Return which sentences say what their page is about (`anchors.begins_lead`).
 
     Args:
         sentences: the texts and titles of the pages.
@@ -102,7 +101,7 @@ def lead_mask(sentences: pa.RecordBatch, is_first: npt.NDArray[np.bool_]) -> npt
     if compare := comparer():
         return np.frombuffer(compare.leads(string_buffers(titles), string_buffers(texts), is_first.tobytes()), np.bool_)
     rows = zip(titles.to_pylist(), texts.to_pylist(), is_first.tolist(), strict=True)
-    return np.array([begins_lead(title, text, is_first=first) for title, text, first in rows], np.bool_)
+    return np.array([anchors.begins_lead(title, text, is_first=first) for title, text, first in rows], np.bool_)
 
 
 def _linked(pairs: pa.RecordBatch) -> tuple[Any, ...]:

@@ -5,7 +5,8 @@
     entities -> Shuffle by entity (read_texts, write_piece) -> an index of labels, descriptions or aliases
     pairs -> find_links -> join_links -> which sampled sentence links to which entity
     pairs, indexes -> choose_texts -> the texts of each row, and its keys
-    keys -> CapRows -> which rows have too common a positive, or nearly equal anchors
+    keys -> cap_rows -> which rows have too common a positive
+    pairs, indexes, texts, caps -> compare_anchors -> keys -> cap_rows -> which rows have nearly equal anchors
     pairs, indexes, texts, keys, caps -> export_shard -> parts -> commit_rows
 
 The rows keep the order of `pairs`, which are shuffled.
@@ -51,7 +52,7 @@ def run(config: ExportOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     inputs = input_records([pairs, *sources.sentences, *filter(None, [sources.entities])])
     options = recorded(config) | {"negatives": negatives_of(config, pairs)}
     graph = partial(build, config=config, pairs=pairs, sources=sources)
-    passes = 2 + (SENTENCE in texts_of(config, pairs))
+    passes = 3 + (SENTENCE in texts_of(config, pairs))
     size = sum(shard["bytes"] for shard in pairs.manifest["configs"]["pairs"]["shards"])
     load = Load(export_seconds(pairs.rows("pairs")))
     stage = Stage(
@@ -168,10 +169,11 @@ def build(
     import apache_beam as beam
 
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep, as_dict
-    from wikianchor.pipelines.export.choices import Indexes, choose_texts
+    from wikianchor.pipelines.export.caps import cap_rows
+    from wikianchor.pipelines.export.choices import Indexes, choose_texts, compare_anchors
     from wikianchor.pipelines.export.rows import export_shard
     from wikianchor.pipelines.export.task import list_shards
-    from wikianchor.pipelines.export.transforms import CapRows, FindLinks, IndexPageTexts, IndexSentences, IndexTexts
+    from wikianchor.pipelines.export.transforms import FindLinks, IndexPageTexts, IndexSentences, IndexTexts
     from wikianchor.pipelines.titles.steps import BuildIndex
 
     task = _task(config, work, pairs, sources.entities)
@@ -198,18 +200,17 @@ def build(
             indexes = indexes._replace(linked=beam.pvalue.AsSingleton(linked))
     chosen = shards | "Choose" >> RunStep(choose_texts, work, "choose", task, *indexes)  # ShardChoices
     limits: dict[str, Any] = {}
-    if task.caps:
-        keys = chosen | "Keys" >> beam.Map(attrgetter("keys"))  # path
-        for cap in task.caps:
-            limits[cap.name] = beam.pvalue.AsSingleton(keys | f"Cap {cap.name}" >> CapRows(cap, work))
-    sides = (
-        task,
-        as_dict(chosen, "By shard", attrgetter("order")),
-        limits.get("anchors"),
-        limits.get("positives"),
-        *indexes,
-    )
-    exported = shards | "Export" >> RunStep(export_shard, work, "export", *sides)  # Exported
+    for cap in task.caps:
+        if cap.name == "anchors":
+            sides = (task, as_dict(chosen, "By pairs", attrgetter("order")), limits.get("positives"), *indexes[:2])
+            chosen = shards | "Compare" >> RunStep(compare_anchors, work, "compare", *sides)  # ShardChoices
+        keys = chosen | f"Keys of {cap.name}" >> beam.Map(attrgetter(cap.table))  # path
+        capped = CallOnce(cap_rows, keys, cap, work, work=work, name=f"cap-{cap.name}")
+        limits[cap.name] = beam.pvalue.AsSingleton(pipeline | f"Cap {cap.name}" >> capped)
+    caps = (limits.get("anchors"), limits.get("positives"))
+    exported = shards | "Export" >> RunStep(
+        export_shard, work, "export", task, as_dict(chosen, "By shard", attrgetter("order")), *caps, *indexes
+    )  # Exported
     _ = pipeline | "Commit" >> CallOnce(commit_rows, config.output, work, head, task, pairs.rows("pairs"), exported)
 
 

@@ -88,14 +88,15 @@ def _pages_of_items(path: str, index: TitleIndex, qids: Ints) -> tuple[Ints, Int
 
     All titles are looked up at once, since each look-up reads the whole index of titles.
     """
-    batches = list(read_batches(path, ("page_id", "title")))
-    ids, first = np.unique(
-        np.concatenate([np.zeros(0, np.int64), *(batch["page_id"].to_numpy() for batch in batches)]), return_index=True
-    )
-    titles = pa.chunked_array([batch["title"] for batch in batches], pa.string()).take(pa.array(first))
-    indices = find(qids, index.look_up(titles.chunks)[0])
+    ids, titles = [np.zeros(0, np.int64)], []
+    for batch in read_batches(path, ("page_id", "title")):
+        first = np.flatnonzero(changes(batch["page_id"].to_numpy()))
+        ids.append(batch["page_id"].to_numpy()[first])
+        titles.append(batch["title"].take(pa.array(first)))
+    pages, index_of_page = np.unique(np.concatenate(ids), return_index=True)
+    indices = find(qids, index.look_up(titles)[0][index_of_page])
     known = indices >= 0
-    return ids[known], indices[known]
+    return pages[known], indices[known]
 
 
 def config_of(kind: str) -> str:
@@ -112,26 +113,24 @@ def texts_of_pages(path: str, kind: str, most: int, pages: Ints) -> Iterator[pa.
         most: the largest number of sentences of a lead or a passage.
         pages: the ids of the pages, ascending.
     """
-    batches = read_batches(path, _DOCUMENT_COLUMNS if kind in OF_DOCUMENTS else _COLUMNS)
-    batches = (batch.filter(pa.array(find(pages, batch["page_id"].to_numpy()) >= 0)) for batch in batches)
-    if kind in OF_DOCUMENTS:
-        for batch in batches:
-            rows = [
-                {
-                    "page_id": page["page_id"],
-                    "rev_id": page["rev_id"],
-                    "number": number,
-                    "title": page["title"],
-                    "text": text,
-                }
-                for page in batch.to_pylist()
-                for number, text in texts_of_document(kind, page, most)
-            ]
-            yield pa.Table.from_pylist(rows, PAGE_TEXT)
-        return
     regions = pa.array(("lead", "body") if kind in (ADJACENT, NEXT) else ("lead",))
-    for sentences in _whole_pages(batch.filter(pc.is_in(batch["region"], regions)) for batch in batches):
-        yield sentence_texts(kind, sentences, most)
+
+    def wanted(batch: pa.RecordBatch) -> pa.RecordBatch:
+        is_wanted = pa.array(find(pages, batch["page_id"].to_numpy()) >= 0)
+        is_region = kind in OF_DOCUMENTS or pc.is_in(batch["region"], regions)
+        return batch.filter(pc.and_(is_wanted, is_region))
+
+    batches = map(wanted, read_batches(path, _DOCUMENT_COLUMNS if kind in OF_DOCUMENTS else _COLUMNS))
+    if kind not in OF_DOCUMENTS:
+        yield from (sentence_texts(kind, sentences, most) for sentences in _whole_pages(batches))
+        return
+    for batch in batches:
+        rows = [
+            {**{name: page[name] for name in PAGE_TEXT.names if name in page}, "number": number, "text": text}
+            for page in batch.to_pylist()
+            for number, text in texts_of_document(kind, page, most)
+        ]
+        yield pa.Table.from_pylist(rows, PAGE_TEXT)
 
 
 def _whole_pages(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from wikianchor.io.storage import file_size
@@ -78,13 +76,13 @@ def export_shard(
         anchor_cap, positive_cap: the paths of the tables of `caps.cap_rows`; None for no cap.
         anchor, positive, negative, linked: the paths of `Indexes`.
     """
-    maker = _RowMaker(task, Indexes(anchor, positive, negative, linked))
+    indexes = Indexes(anchor, positive, negative, linked)
     paths_of = choices[shard.order]
     every = Chosen(*(read_table(paths_of.texts, name) for name in Chosen._fields))
     limits = {"positives": positive_cap, "anchors": anchor_cap}
     if any(limits.values()):
-        every.reasons[every.reasons == 0] = rows_over(paths_of.keys, limits, task.unrelated)
-    counts: dict[str, npt.NDArray[np.int64]] = {}
+        every.reasons[every.reasons == 0] = rows_over(paths_of, limits, task.unrelated)
+    counts = np.zeros((len(task.wikis), len(REASONS)), np.int64)
     entities: dict[str, list[Ints]] = {name: [np.zeros(0, np.int64)] for name in ENTITIES}
     first = 0
     with (
@@ -95,7 +93,7 @@ def export_shard(
             chosen = every.slice(first, first + batch.num_rows)
             first += batch.num_rows
             reasons = chosen.reasons
-            of_rows, of_sources = maker.tables(batch, chosen)
+            of_rows, of_sources = _tables(batch, chosen, task, indexes)
             rows_file.write(of_rows)
             sources_file.write(of_sources)
             wikis = task.wiki_codes(batch.column("wiki"))
@@ -103,33 +101,33 @@ def export_shard(
             masks = (reasons >= 0, ~np.isin(reasons, _LACKS_TEXT), reasons == 0)
             for name, mask in zip(ENTITIES, masks, strict=True):
                 entities[name].append(distinct(of_entities[mask]))
-            for wiki in np.unique(wikis):
-                numbers = np.bincount(reasons[wikis == wiki], minlength=len(REASONS))
-                name = task.wikis[wiki]
-                counts[name] = counts.get(name, np.zeros(len(REASONS), np.int64)) + numbers
+            np.add.at(counts, (wikis, reasons), 1)
     parts = tuple(writer.part for writer in (rows_file, sources_file) if writer.part)
-    totals = Counter({"rows": sum(int(numbers.sum()) for numbers in counts.values())})
-    ProgressFile(task.work.scratch, f"export-{shard.order}").write(file_size(shard.path), totals)
+    ProgressFile(task.work.scratch, f"export-{shard.order}").write(file_size(shard.path), {"rows": int(counts.sum())})
     tables = {name: distinct(np.concatenate(pieces)) for name, pieces in entities.items()}
     path = save_tables(task.work.scratch, f"entities-{shard.order:06d}", tables)
-    return Exported(parts, {name: tuple(numbers.tolist()) for name, numbers in sorted(counts.items())}, path)
+    by_wiki = {name: tuple(row.tolist()) for name, row in zip(task.wikis, counts, strict=True) if row.any()}
+    return Exported(parts, by_wiki, path)
 
 
-def rows_over(path: str, limits: Mapping[str, str | None], unrelated: np.uint64 | None) -> Ints:
+def rows_over(paths: ShardChoices, limits: Mapping[str, str | None], unrelated: np.uint64 | None) -> Ints:
     """Return for each row of `RowKeys` the index of the reason for which it is left out, 0 for those that stay.
 
     Args:
-        path: the path of the tables of `RowKeys`.
+        paths: the keys of the rows.
         limits: the paths of the tables of `caps.cap_rows`, by the column of the keys; None for no cap.
         unrelated: see `Cap`.
     """
-    ranks = read_table(path, "ranks")
+    ranks = read_table(paths.keys, "ranks")
     reasons = np.zeros(len(ranks), np.int64)
-    for name, reason in (("positives", "over_cap"), ("anchors", "near_duplicate")):
-        if limit := limits[name]:
-            reasons[is_over(limit, read_table(path, name), ranks)] = REASONS.index(reason)
-    if unrelated is not None:
-        reasons[(reasons == REASONS.index("over_cap")) & (ranks >= unrelated)] = REASONS.index("unrelated")
+    if limit := limits["anchors"]:
+        compared, keys = (read_table(paths.anchors, name) for name in ("rows", "anchors"))
+        reasons[compared[is_over(limit, keys, ranks[compared])]] = REASONS.index("near_duplicate")
+    if limit := limits["positives"]:
+        over = is_over(limit, read_table(paths.keys, "positives"), ranks)
+        reasons[over] = REASONS.index("over_cap")
+        if unrelated is not None:
+            reasons[over & (ranks >= unrelated)] = REASONS.index("unrelated")
     return reasons
 
 
@@ -157,50 +155,41 @@ def _writer(task: ExportTask, order: int, schema: pa.Schema) -> PartWriter | Tex
     return TextPartWriter(task.work.parts, "export", order, task.format)
 
 
-class _RowMaker:
-    """Make rows of chosen texts."""
-
-    def __init__(self, task: ExportTask, indexes: Indexes) -> None:
-        self._task = task
-        self._anchor = open_index(indexes.anchor) if indexes.anchor else None
-        self._positive = open_index(indexes.positive)
-        self._negative = open_index(indexes.negative) if indexes.negative else None
-
-    def tables(self, batch: pa.RecordBatch, chosen: Chosen) -> tuple[pa.Table, pa.Table]:
-        """Return the rows of both configs, of the pairs with the reason "kept"."""
-        kept = np.flatnonzero(chosen.reasons == 0)
-        task, pairs = self._task, batch.take(pa.array(kept))
-        positive, positives = self._positive, chosen.positives[kept]
-        negatives, positions = chosen.negatives[kept], chosen.positions[kept]
-        names = pa.array(task.wikis, pa.string())
-        anchor = {name: pairs.column(name) for name in ("wiki", "page_id", "rev_id", "title")}
-        text = pairs.column("text")
-        if self._anchor:
-            index, anchors = self._anchor, chosen.anchors[kept]
-            text = index.texts(anchors)
-            anchor |= {"page_id": pa.array(index.page_ids[anchors]), "rev_id": pa.array(index.rev_ids[anchors])}
-            # The title of the entity's page is not in the index of leads.
-            anchor["title"] = text if task.anchor == TITLE else pa.nulls(len(kept), pa.string())
-        columns = [text, positive.texts(positives)]
-        if self._negative:
-            columns += [self._negative.texts(column) for column in negatives.T]
-        of_wikidata = np.full(len(kept), task.positive not in OF_PAGES)
-        qids = np.take_along_axis(list_matrix(pairs.column("hard_negative_qids")), positions, axis=1)
-        of_pages = negatives if task.negative in OF_PAGES and self._negative else negatives[:, :0]
-        index = self._negative or positive
-        sources = {
-            "entity_qid": pairs.column("entity_qid"),
-            **anchor,
-            "positive_wiki": names.take(pa.array(positive.wikis[positives], mask=of_wikidata)),
-            "positive_page_id": pa.array(positive.page_ids[positives], mask=of_wikidata),
-            "positive_rev_id": pa.array(positive.rev_ids[positives], mask=of_wikidata),
-            "negative_qids": _lists(pa.array(qids.ravel()), qids.shape),
-            "negative_wikis": _lists(names.take(pa.array(index.wikis[of_pages].ravel())), of_pages.shape),
-            "negative_page_ids": _lists(pa.array(index.page_ids[of_pages].ravel()), of_pages.shape),
-            "negative_rev_ids": _lists(pa.array(index.rev_ids[of_pages].ravel()), of_pages.shape),
-        }
-        table = pa.table(columns, schema=export.rows_schema(task.negatives))
-        return table, pa.table(sources, export.SOURCES)
+def _tables(batch: pa.RecordBatch, chosen: Chosen, task: ExportTask, indexes: Indexes) -> tuple[pa.Table, pa.Table]:
+    """Return the rows of both configs, of the pairs with the reason "kept"."""
+    kept = np.flatnonzero(chosen.reasons == 0)
+    pairs, positives = batch.take(pa.array(kept)), chosen.positives[kept]
+    positive, negative = open_index(indexes.positive), open_index(indexes.negative) if indexes.negative else None
+    negatives, positions = chosen.negatives[kept], chosen.positions[kept]
+    names = pa.array(task.wikis, pa.string())
+    anchor = {name: pairs.column(name) for name in ("wiki", "page_id", "rev_id", "title")}
+    text = pairs.column("text")
+    if indexes.anchor:
+        index, anchors = open_index(indexes.anchor), chosen.anchors[kept]
+        text = index.texts(anchors)
+        anchor |= {"page_id": pa.array(index.page_ids[anchors]), "rev_id": pa.array(index.rev_ids[anchors])}
+        # The title of the entity's page is not in the index of leads.
+        anchor["title"] = text if task.anchor == TITLE else pa.nulls(len(kept), pa.string())
+    columns = [text, positive.texts(positives)]
+    if negative:
+        columns += [negative.texts(column) for column in negatives.T]
+    of_wikidata = np.full(len(kept), task.positive not in OF_PAGES)
+    qids = np.take_along_axis(list_matrix(pairs.column("hard_negative_qids")), positions, axis=1)
+    of_pages = negatives if task.negative in OF_PAGES and negative else negatives[:, :0]
+    index = negative or positive
+    sources = {
+        "entity_qid": pairs.column("entity_qid"),
+        **anchor,
+        "positive_wiki": names.take(pa.array(positive.wikis[positives], mask=of_wikidata)),
+        "positive_page_id": pa.array(positive.page_ids[positives], mask=of_wikidata),
+        "positive_rev_id": pa.array(positive.rev_ids[positives], mask=of_wikidata),
+        "negative_qids": _lists(pa.array(qids.ravel()), qids.shape),
+        "negative_wikis": _lists(names.take(pa.array(index.wikis[of_pages].ravel())), of_pages.shape),
+        "negative_page_ids": _lists(pa.array(index.page_ids[of_pages].ravel()), of_pages.shape),
+        "negative_rev_ids": _lists(pa.array(index.rev_ids[of_pages].ravel()), of_pages.shape),
+    }
+    table = pa.table(columns, schema=export.rows_schema(task.negatives))
+    return table, pa.table(sources, export.SOURCES)
 
 
 def _lists(values: pa.Array, shape: tuple[int, ...]) -> pa.ListArray:

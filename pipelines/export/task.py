@@ -78,7 +78,7 @@ class ExportTask:
         """Which rows are left out because of others. A text of an entity stands once as an anchor, whatever its near
         duplicates."""
         anchors = 0 if self.near_duplicates and self.anchor == SENTENCE else 1
-        caps = [Cap("anchors", anchors), Cap("positives", self.max_per_positive, self.unrelated)]
+        caps = [Cap("positives", "keys", self.max_per_positive, self.unrelated), Cap("anchors", "anchors", anchors)]
         return [cap for cap in caps if cap.most]
 
     @property

@@ -12,7 +12,6 @@ from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.shuffle import MapStep, Shuffle
 from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
 from wikianchor.pipelines.export import entity_texts, links, page_texts
-from wikianchor.pipelines.export.caps import Cap, cap_rows
 from wikianchor.pipelines.export.task import ExportTask, InputShard, list_shards
 from wikianchor.pipelines.export.text_index import BY_ENTITY, join_pieces, plan_ranges, write_piece
 
@@ -74,21 +73,9 @@ class IndexSentences(beam.PTransform):
         return shards | "Sample" >> _Index(task, "sentences", entity_texts.sample_sentences, sides, task.sentences)
 
 
-@dataclass
-class IndexItems(beam.PTransform):
-    """Save the items of the entities of pairs; return the path of the table.
-
-    Attributes:
-        task: how rows are made.
-        pairs: the directory of the dataset of pairs.
-    """
-
-    task: ExportTask
-    pairs: str
-
-    def expand(self, begin: Any) -> beam.PCollection[str]:
-        work = self.task.work
-        return begin | "Index" >> CallOnce(entity_texts.index_items, self.pairs, work, work=work, name="items")
+def _index_items(task: ExportTask, pairs: str) -> CallOnce:
+    """Return the transform that saves the items of the entities of pairs."""
+    return CallOnce(entity_texts.index_items, pairs, task.work, work=task.work, name="items")
 
 
 @dataclass
@@ -107,7 +94,7 @@ class IndexTexts(beam.PTransform):
 
     def expand(self, begin: Any) -> beam.PCollection[str]:
         task = self.task
-        items = begin | "Index items" >> IndexItems(task, self.pairs)
+        items = begin | "Index items" >> _index_items(task, self.pairs)
         shards = begin | "List entities" >> ListElements(list_shards, task.dataset or self.pairs, "entities")
         sides = (task, self.kind, beam.pvalue.AsSingleton(items))
         return shards | "Read" >> _Index(task, self.kind, entity_texts.read_texts, sides, 0)
@@ -132,29 +119,12 @@ class IndexPageTexts(beam.PTransform):
     indexes: Any
 
     def expand(self, begin: Any) -> beam.PCollection[str]:
-        items = begin | "Index items" >> IndexItems(self.task, self.pairs)
+        items = begin | "Index items" >> _index_items(self.task, self.pairs)
         shards = begin | "List sentences" >> ListElements(
             page_texts.list_sentence_shards, self.sentences, page_texts.config_of(self.kind)
         )
         sides = (self.task, self.kind, beam.pvalue.AsSingleton(items), self.indexes)
         return shards | "Read" >> _Index(self.task, self.kind, page_texts.read_page_texts, sides, 0)
-
-
-@dataclass
-class CapRows(beam.PTransform):
-    """Find the keys that too many rows have, of the paths of the keys of shards; return the path of their table.
-
-    Attributes:
-        cap: which keys, and how many rows stay.
-        work: the directories of the run.
-    """
-
-    cap: Cap
-    work: Workspace
-
-    def expand(self, keys: beam.PCollection[str]) -> beam.PCollection[str]:
-        name = f"cap-{self.cap.name}"
-        return keys.pipeline | "Cap" >> CallOnce(cap_rows, keys, self.cap, self.work, work=self.work, name=name)
 
 
 @dataclass

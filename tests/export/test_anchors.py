@@ -94,3 +94,21 @@ def test_the_closest_sentences_are_exported(tmp_path: Path) -> None:
     # Those without a word of the lead are left out, as there are others.
     assert anchors == {re.sub(r"[][]", "", sentence) for sentence in close}
     assert ledger == {"kept": 3, "unrelated": 5, "weak_anchor": 1, "seen": 9}
+
+
+def test_rows_over_the_cap_are_not_compared(tmp_path: Path) -> None:
+    texts = [f"The capital of Norway was moved to [[Oslo]] again by law {letter}." for letter in "ABCDEF"]
+    pages = [
+        Page("Oslo", ["Oslo is the capital of Norway, at the end of a fjord."]),
+        *(Page(f"Page {number}", [sentence]) for number, sentence in enumerate(texts)),
+    ]
+    sentences = write_sentences(tmp_path / "sentences" / "enwiki", "enwiki", pages)
+    entities = write_entities(tmp_path / "entities", ["enwiki"], [Item(1, [9], {"enwiki": "Oslo"})])
+    run_pairs([sentences], entities, tmp_path / "pairs", negatives=0)
+    rows = []
+    for most, over in ((2, {"over_cap": 4, "near_duplicate": 1}), (9, {"near_duplicate": 5})):
+        options = ExportOptions(pairs=f"{tmp_path}/pairs", output=f"{tmp_path}/{most}", max_per_positive=most)
+        ledger = graph.run(options.completed(), [])["ledger"]["rows"]["enwiki"]
+        assert ledger == {"kept": 1, "seen": 6, **over}
+        rows.append([row["anchor"] for row in read_rows(tmp_path / str(most), "export")])
+    assert rows[0] == rows[1]
