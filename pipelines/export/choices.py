@@ -34,7 +34,7 @@ _COLUMNS = (
     *("sentence_id", "wiki", "page_id", "title"),
 )
 # Those of keys.
-_OF_KEYS = (*ANCHOR, "entity_id", "sentence_id", "wiki")
+_OF_KEYS = (*ANCHOR, "entity_id", "sentence_id")
 
 
 class Indexes(NamedTuple):
@@ -112,7 +112,7 @@ class _Pairs(NamedTuple):
         ids, sentences: the linked entity and the sentence.
         languages: index of the sentence's language.
         wikis, pages: the page of the sentence.
-        keys: hash of the anchor's text (`text_keys`).
+        keys: hash of the anchor's text (`text_keys`); 0 where no text is a positive of the entity.
     """
 
     ids: Ints
@@ -186,7 +186,7 @@ def compare_anchors(
         numbers = np.flatnonzero(ranks <= _greatest_ranks(positive_cap, open_index(positive), entities))
         compared = compared[numbers]
     keys, first = [np.zeros((0, 1 if task.near_duplicates else task.bands), np.uint64)], 0
-    for batch in read_batches(shard.path, _OF_KEYS):
+    for batch in read_batches(shard.path, (*ANCHOR, "entity_id", "wiki")):
         rows = compared[slice(*np.searchsorted(compared, (first, first + batch.num_rows)))]
         pairs = batch.take(pa.array(rows - first))
         keys.append(chooser.anchor_keys(pairs, chosen.anchors[rows], chosen.positives[rows]))
@@ -233,7 +233,7 @@ class _TextChooser:
             languages=task.language_codes(wikis),
             wikis=wikis,
             pages=batch.column("page_id").to_numpy(),
-            keys=np.zeros(0, np.uint64),
+            keys=np.zeros(batch.num_rows, np.uint64),
         )
         reasons = np.zeros(len(pairs.ids), np.int64)
         anchors = np.full(len(pairs.ids), -1)
@@ -251,7 +251,9 @@ class _TextChooser:
             pairs = pairs._replace(keys=self._anchor.keys_of(anchors))
             reasons[anchors < 0] = REASONS.index("no_anchor_text")
         else:
-            pairs = pairs._replace(keys=text_keys(batch.column("text")))
+            # Rows without a positive need no key.
+            has_text = self._positive.counts_of(pairs.ids) > 0
+            pairs.keys[has_text] = text_keys(batch.column("text").filter(pa.array(has_text)))
         positives = self._positives(pairs, anchors)
         reasons[(positives < 0) & (reasons == 0)] = REASONS.index("no_positive_text")
         rest = np.flatnonzero(reasons == 0)

@@ -36,11 +36,10 @@ class SentenceShard(NamedTuple):
     path: str
 
 
-def list_sentence_shards(datasets: Sequence[tuple[str, str]], config: str) -> Iterator[SentenceShard]:
-    """Yield the shards of a config of all datasets of sentences, given as (wiki, directory)."""
+def list_sentence_shards(datasets: Sequence[tuple[str, str]], config: str) -> list[SentenceShard]:
+    """Return the shards of a config of all datasets of sentences, given as (wiki, directory)."""
     shards = [(wiki, path) for wiki, directory in datasets for path in shards_of(directory, config)]
-    for order, (wiki, path) in enumerate(shards):
-        yield SentenceShard(order, wiki, path)
+    return [SentenceShard(order, wiki, path) for order, (wiki, path) in enumerate(shards)]
 
 
 def read_page_texts(

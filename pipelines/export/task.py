@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -125,7 +124,6 @@ class ExportTask:
         return rule if rule.is_ranked and rule.name == "any" else rule._replace(name="same")
 
 
-def list_shards(directory: str, config: str) -> Iterator[InputShard]:
-    """Yield the shards of a config."""
-    for order, path in enumerate(shards_of(directory, config)):
-        yield InputShard(order, path)
+def list_shards(directory: str, config: str) -> list[InputShard]:
+    """Return the shards of a config."""
+    return [InputShard(order, path) for order, path in enumerate(shards_of(directory, config))]

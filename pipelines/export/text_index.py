@@ -157,10 +157,14 @@ class TextIndex:
         """Return the languages of texts by their index, 0 for -1."""
         return _at(self.languages, chosen)
 
+    def counts_of(self, entities: Ints) -> Ints:
+        """Return the number of texts of each entity."""
+        counts: Ints = self._starts[entities + 1] - self._starts[entities]
+        return counts
+
     def texts_of(self, entities: Ints) -> tuple[Ints, Ints]:
         """Return the texts of entities: for each text the index in `entities`, and the index of the text."""
-        first = self._starts[entities]
-        counts = self._starts[entities + 1] - first
+        first, counts = self._starts[entities], self.counts_of(entities)
         rows = np.repeat(np.arange(len(entities)), counts)
         return rows, np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(len(rows))
 

@@ -185,6 +185,7 @@ impl Comparer {
             self.bytes.make_ascii_lowercase();
             return XxHash3_64::oneshot(&self.bytes);
         }
+        self.bytes.reserve(text.len());
         let mut after_space = false;
         for char in text.chars() {
             let entry = self.characters.get(char);
@@ -492,6 +493,8 @@ fn has_single_spaces(text: &[u8]) -> bool {
 fn push(entry: u32, text: &mut Vec<u8>) {
     match entry & POINT {
         point @ 0..0x80 => text.push(point as u8),
+        // Most letters of other alphabets, without a call of `memcpy`.
+        point @ 0x80..0x800 => text.extend_from_slice(&[0xC0 | (point >> 6) as u8, 0x80 | (point & 0x3F) as u8]),
         point => {
             let char = char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER);
             text.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
