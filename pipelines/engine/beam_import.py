@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -67,6 +68,8 @@ def tune_beam() -> None:
 
 @contextmanager
 def _without_unused() -> Iterator[None]:
+    # The pipelines multiply no matrices, and each thread that OpenBLAS starts when NumPy is imported spins for a while.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.meta_path.insert(0, _NotInstalled)
     try:
         yield

@@ -158,9 +158,8 @@ class TemplatePages:
         # What the core refuses has a fault, which the other reader names.
         page = Page(*fields) if self._core and (fields := self._core.parse(raw)) else parse_page(raw, where)
         # Some exports have no <redirect>: the text tells.
-        if page.redirect is None and (match := self._redirect.match(page.text)):
-            page = page._replace(redirect=match[1].strip(" :"))
-        return page
+        match = self._redirect.match(page.text) if page.redirect is None else None
+        return page._replace(redirect=match[1].strip(" :")) if match else page
 
     def title(self, page: Page) -> str:
         """Return the normalised title of a template, without its namespace; of a module with PREFIX, of a message with

@@ -68,9 +68,8 @@ def character_tables() -> CharacterTables:
     # Those that normal form C does not keep.
     changed = {char for char, _ in decomposed if not unicodedata.is_normalized("NFC", char)}
     composed = [(_pair(char), char) for char, _ in decomposed if char not in changed]
-    following = {pair[1] for pair, _ in composed}
-    # Vowels and final consonants of Hangul compose with what stands before them.
-    jamo = map(chr, range(0x1161, 0x11C3))
+    # Vowels and final consonants of Hangul compose with what stands before them too.
+    following = {*(pair[1] for pair, _ in composed), *map(chr, range(0x1161, 0x11C3))}
     return CharacterTables(
         letters="".join(filter(str.isalpha, letters)),
         others=others,
@@ -82,7 +81,7 @@ def character_tables() -> CharacterTables:
         combining=combining,
         decomposed=decomposed,
         composed=composed,
-        needs_nfc="".join(sorted(changed.union((char for char, _ in combining), following, jamo))),
+        needs_nfc="".join(sorted(changed.union((char for char, _ in combining), following))),
     )
 
 
