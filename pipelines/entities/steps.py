@@ -7,22 +7,40 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from wikianchor.io.errors import InputError, Truncated
+from wikianchor.pipelines.arrays.strings import column_of
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
+from wikianchor.pipelines.wikimedia.core_record import core_with
 from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, content_of, read_range, split_dumps, whole_file
 from wikianchor.pipelines.wikimedia.sql import page_props_items
-from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, Skip, iter_lines, parse_item, wanted_filter
+from wikianchor.pipelines.wikimedia.wikidata import (
+    BadLine,
+    Item,
+    Skip,
+    iter_lines,
+    line_blocks,
+    objects_of,
+    parse_item,
+    wanted_filter,
+)
 from wikianchor.schemas import entities
+from wikianchor.schemas.choices import TEXTS
 
 ROW_GROUP = 20_000
+# What the core counts lines as, in its order.
+_LINES = ("lines", "kept", Skip.NO_SITELINK.value, Skip.NOT_AN_ITEM.value, Skip.REDIRECT.value)
+# The columns of `sitelinks` that the core makes.
+_LINK_FIELDS = [entities.SITELINKS.field(name) for name in ("qid", "title", "page_id")]
 # White space, and the byte order mark.
 BLANK = b" \t\r\n\xef\xbb\xbf"
 # A file with more bad lines than both of these is no dump; fewer are skipped and counted.
@@ -109,22 +127,23 @@ def read_items(source: ItemRange, reader: ItemReader) -> ItemReading:
         PartWriter(reader.work.parts, "entities", source.order, entities.SCHEMA) as entity_file,
         PartWriter(reader.work.parts, "sitelinks", source.order, entities.SITELINKS) as sitelink_file,
     ):
-        links = _Sitelinks(sitelink_file)
+        core = core_with("ItemReader")
+        rows = (partial(_CoreRows, core) if core else _Rows)(reader, entity_file, sitelink_file)
         try:
             if source.wiki:
-                _read_page_props(source, links, counts)
+                _read_page_props(source, rows, counts)
             else:
-                _read_json(source, reader, entity_file, links, counts, ends)
+                _read_json(source, reader, rows, counts, ends)
         except Truncated as error:
             counts["truncated"] += 1
             if not reader.allow_truncated:
                 problems.append(f"{error}, or take what is there with --allow_truncated")
         except InputError as error:
             problems.append(str(error))
-        links.flush()
+        rows.flush()
     parts = [writer.part for writer in (entity_file, sitelink_file) if writer.part is not None]
     both, path = (ends.first, ends.last), source.part.path
-    return ItemReading(source.order, path, parts, dict(counts), problems, dict(links.totals), both, ends.has_entity)
+    return ItemReading(source.order, path, parts, dict(counts), problems, dict(rows.totals), both, ends.has_entity)
 
 
 def file_problems(readings: Iterable[ItemReading], allow_truncated: bool) -> tuple[list[str], int]:
@@ -152,12 +171,9 @@ def file_problems(readings: Iterable[ItemReading], allow_truncated: bool) -> tup
     return problems, truncated
 
 
-def _read_json(
-    source: ItemRange, reader: ItemReader, file: PartWriter, links: _Sitelinks, counts: Counter[str], ends: Ends
-) -> None:
+def _read_json(source: ItemRange, reader: ItemReader, rows: _Rows, counts: Counter[str], ends: Ends) -> None:
     """Write the entities and sitelinks of a range of a JSON dump."""
     wanted = wanted_filter(reader.wikis)
-    items: list[Item] = []
     progress_file = ProgressFile(reader.work.scratch, f"{source.order}")
 
     def chunks() -> Iterator[Chunk]:
@@ -167,9 +183,9 @@ def _read_json(
                 progress_file.write(done, {"lines": counts["lines"], "items kept": counts["kept"]})
             yield chunk
 
-    try:
-        lines = ends.watch(owned_lines(chunks(), source.part.start == 0))
-        for line in iter_lines(lines, source.part.path):
+    lines = ends.watch(owned_lines(chunks(), source.part.start == 0))
+    for block in line_blocks(lines, source.part.path):
+        for line in objects_of(rows.unread(block, counts, ends), source.part.path):
             counts["lines"] += 1
             if not wanted(line):
                 counts["no wanted sitelink"] += 1
@@ -185,14 +201,7 @@ def _read_json(
                 counts[item.value] += 1
                 continue
             counts["kept"] += 1
-            items.append(item)
-            for wiki, title in item.sitelinks:
-                links.add(wiki, item.qid, title, None, "wikidata")
-            if len(items) >= ROW_GROUP:
-                file.write(entity_batch(items, reader.texts))
-                items = []
-    finally:
-        file.write(entity_batch(items, reader.texts))
+            rows.add(item)
 
 
 def item_lines(path: str) -> Iterator[bytes]:
@@ -275,10 +284,102 @@ class Ends:
         return f"{path}: the JSON is cut off: fetch it again"
 
 
-def _read_page_props(source: ItemRange, links: _Sitelinks, counts: Counter[str]) -> None:
+def _read_page_props(source: ItemRange, rows: _Rows, counts: Counter[str]) -> None:
     for page_id, qid in page_props_of(source.part.path):
         counts["page_props"] += 1
-        links.add(source.wiki, qid, None, page_id, "page_props")
+        rows.add_sitelink(source.wiki, qid, None, page_id, "page_props")
+
+
+class _Rows:
+    """Writes `entities` and `sitelinks`. Each row group of these is of one wiki, so that readers can skip the others.
+
+    Args:
+        reader: the options of reading Wikidata.
+        entity_file, sitelink_file: the files.
+
+    Attributes:
+        totals: number of sitelinks written, by wiki.
+    """
+
+    def __init__(self, reader: ItemReader, entity_file: PartWriter, sitelink_file: PartWriter) -> None:
+        self._texts, self._entities, self._sitelinks = reader.texts, entity_file, sitelink_file
+        self._items: list[Item] = []
+        self._links: dict[str, list[tuple[int, str | None, int | None, str]]] = {}
+        self.totals: Counter[str] = Counter()
+
+    def unread(self, block: bytes, counts: Counter[str], ends: Ends) -> Iterable[bytes]:
+        """Yield the lines of a block of which the rows are not written yet: here all; the others are counted."""
+        return block.split(b"\n")
+
+    def add(self, item: Item) -> None:
+        self._items.append(item)
+        for wiki, title in item.sitelinks:
+            self.add_sitelink(wiki, item.qid, title, None, "wikidata")
+        if len(self._items) >= ROW_GROUP:
+            self._write_items()
+
+    def add_sitelink(self, wiki: str, qid: int, title: str | None, page_id: int | None, source: str) -> None:
+        rows = self._links.setdefault(wiki, [])
+        rows.append((qid, title, page_id, source))
+        if len(rows) >= ROW_GROUP:
+            self._write_links(wiki)
+
+    def flush(self) -> None:
+        """Write the rows that are left."""
+        self._write_items()
+        for wiki in sorted(self._links):
+            self._write_links(wiki)
+
+    def _write_items(self) -> None:
+        items, self._items = self._items, []
+        self._entities.write(entity_batch(items, self._texts))
+
+    def _write_links(self, wiki: str) -> None:
+        rows = self._links.pop(wiki)
+        self._write_sitelinks(
+            wiki, len(rows), dict(zip(("qid", "title", "page_id", "source"), zip(*rows, strict=True), strict=True))
+        )
+
+    def _write_sitelinks(self, wiki: str, rows: int, columns: Mapping[str, Any]) -> None:
+        self.totals[wiki] += rows
+        wikis = pa.repeat(pa.scalar(wiki), rows)
+        self._sitelinks.write(pa.RecordBatch.from_pydict({**columns, "wiki": wikis}, entities.SITELINKS))
+
+
+class _CoreRows(_Rows):
+    """Reads lines with the core too, which makes the columns."""
+
+    def __init__(
+        self, core: ModuleType, reader: ItemReader, entity_file: PartWriter, sitelink_file: PartWriter
+    ) -> None:
+        super().__init__(reader, entity_file, sitelink_file)
+        wikis, languages = (sorted(set(names)) for names in (reader.wikis, reader.languages))
+        self._core = core.ItemReader(wikis, languages, [name in reader.texts for name in TEXTS], ROW_GROUP)
+
+    def unread(self, block: bytes, counts: Counter[str], ends: Ends) -> Iterable[bytes]:
+        position = 0
+        while position < len(block):
+            position, line = self._core.read(block, position, ends.has_entity)
+            yield line
+            self._write(False)
+        counts.update({name: number for name, number in zip(_LINES, self._core.take_lines(), strict=True) if number})
+
+    def add(self, item: Item) -> None:
+        self._core.add(item)
+
+    def flush(self) -> None:
+        self._write(True)
+        super().flush()
+
+    def _write(self, every: bool) -> None:
+        """Write the tables that have the rows of a row group, or all."""
+        (rows, buffers), sitelinks = self._core.take(every)
+        if rows:
+            columns = {field.name: column_of(field, rows, buffers) for field in entities.SCHEMA}
+            self._entities.write(pa.RecordBatch.from_pydict(columns, entities.SCHEMA))
+        for wiki, (rows, buffers) in sitelinks:
+            columns = {field.name: column_of(field, rows, buffers) for field in _LINK_FIELDS}
+            self._write_sitelinks(wiki, rows, {**columns, "source": pa.repeat(pa.scalar("wikidata"), rows)})
 
 
 def entity_batch(items: list[Item], texts: Sequence[str]) -> pa.RecordBatch:
@@ -300,36 +401,3 @@ def entity_batch(items: list[Item], texts: Sequence[str]) -> pa.RecordBatch:
 
 def _text_rows(texts: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"language": language, "text": text} for language, text in texts]
-
-
-class _Sitelinks:
-    """Write sitelinks. Each row group is of one wiki, so that readers can skip the other wikis.
-
-    Args:
-        file: the file of `sitelinks`.
-
-    Attributes:
-        totals: number of sitelinks, by wiki.
-    """
-
-    def __init__(self, file: PartWriter) -> None:
-        self._file = file
-        self._buffers: dict[str, list[tuple[int, str | None, int | None, str]]] = {}
-        self.totals: Counter[str] = Counter()
-
-    def add(self, wiki: str, qid: int, title: str | None, page_id: int | None, source: str) -> None:
-        rows = self._buffers.setdefault(wiki, [])
-        rows.append((qid, title, page_id, source))
-        self.totals[wiki] += 1
-        if len(rows) >= ROW_GROUP:
-            self._write(wiki)
-
-    def flush(self) -> None:
-        for wiki in sorted(self._buffers):
-            self._write(wiki)
-
-    def _write(self, wiki: str) -> None:
-        rows = self._buffers.pop(wiki)
-        columns = dict(zip(("qid", "title", "page_id", "source"), zip(*rows, strict=True), strict=True))
-        columns["wiki"] = pa.repeat(pa.scalar(wiki), len(rows))
-        self._file.write(pa.RecordBatch.from_pydict(columns, entities.SITELINKS))

@@ -11,9 +11,9 @@ from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from wikianchor.io.errors import InputError
+from wikianchor.pipelines.arrays.strings import column_of
 from wikianchor.pipelines.sentences.columns import Columns, DocumentColumns, PageTables, shared_columns
 from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader, PythonReader, disambiguation_marker
 from wikianchor.pipelines.text.core_rules import text_rules
@@ -133,44 +133,6 @@ class _CoreColumns(Columns):
         buffers = self._core.take(self._table)
         columns = {"wiki": pa.repeat(pa.scalar(self._site.wiki), rows)}
         if schema is documents.SCHEMA:
-            columns = shared_columns(self._site, _array(schema.field("title"), rows, buffers))
-        arrays = [columns[field.name] if field.name in columns else _array(field, rows, buffers) for field in schema]
+            columns = shared_columns(self._site, column_of(schema.field("title"), rows, buffers))
+        arrays = [columns[field.name] if field.name in columns else column_of(field, rows, buffers) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-# The strings in lists of strings.
-_ITEMS = {"flags": "flag", "links": "link", "categories": "category"}
-
-
-def _array(field: pa.Field, rows: int, buffers: Mapping[str, Any], of: str = "") -> pa.Array:
-    """Return a column from its buffers (https://arrow.apache.org/docs/format/Columnar.html).
-
-    Args:
-        field: that of the column.
-        rows: number of its values.
-        buffers: by the name of the column; what is in a list of documents has the name of the list and a dot before.
-        of: what precedes the name.
-    """
-    kind, name = field.type, of + field.name
-    if field.nullable and name not in buffers:
-        return pa.nulls(rows, kind)
-    column = buffers[name]
-    if pa.types.is_list(kind):
-        ends = pa.Array.from_buffers(pa.int32(), rows + 1, [None, pa.py_buffer(column)])
-        size = ends[rows].as_py()
-        inner = kind.value_type
-        if pa.types.is_struct(inner):
-            members = list(inner)
-            before = f"{name}." if f"{name}.{members[0].name}" in buffers else ""
-            arrays = [_array(member, size, buffers, before) for member in members]
-            values: pa.Array = pa.StructArray.from_arrays(arrays, fields=members)
-        else:
-            values = _array(pa.field(_ITEMS[field.name], inner), size, buffers)
-        return pa.ListArray.from_arrays(ends, values, type=kind)
-    if pa.types.is_string(kind):
-        ends, data, *valid = column
-        validity = pa.py_buffer(valid[0]) if valid else None
-        return pa.Array.from_buffers(kind, rows, [validity, pa.py_buffer(ends), pa.py_buffer(data)])
-    numbers = pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(column)])
-    # In the core -1 is no number.
-    return pc.if_else(pc.less(numbers, 0), None, numbers) if field.nullable else numbers

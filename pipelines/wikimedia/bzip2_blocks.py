@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
+from bz2 import BZ2Decompressor
 from collections import deque
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 from wikianchor.io.errors import InputError, Truncated
+from wikianchor.pipelines.wikimedia.core_record import installed_core
 
-try:
-    # It takes half of the CPU of libbz2.
-    from wikianchor_core import Bz2Decompressor as _Decompressor
-except ImportError:
-    from bz2 import BZ2Decompressor as _Decompressor
-
+# What decompresses a bz2 stream, with the attributes of `BZ2Decompressor`; the core takes half of the CPU of libbz2.
+new_decompressor: Any = getattr(installed_core(), "Bz2Decompressor", None) or BZ2Decompressor
 READ_BYTES = 1 << 20
 BLOCK, END = 0x314159265359, 0x177245385090
 MARK_BITS, CHECKSUM_BITS, HEADER_BYTES = 48, 32, 4
@@ -34,11 +32,6 @@ LONGEST_TEXT = 900_000 // 5 * 259
 # The magic numbers occur by chance once in 2 ** 44 bytes. A block with more than a few false marks is not from a dump
 # but made to waste time, because every false mark costs one decompression.
 FALSE_MARKS = 8
-
-
-def new_decompressor() -> Any:
-    """Return what decompresses one bz2 stream, with the attributes of `bz2.BZ2Decompressor`."""
-    return _Decompressor()
 
 
 class Mark(NamedTuple):

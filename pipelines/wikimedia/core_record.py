@@ -17,7 +17,13 @@ from wikianchor.io.rules import digest_of
 
 RECORD = Path(__file__).parent / "data" / "core_record.json"
 # Python modules whose rows, bitmaps and counts the core makes too.
-COMPARED = ("sentences.compiled_reader", "pairs.page_bitmaps", "mentions.core_counters", "export.core_texts")
+COMPARED = (
+    "sentences.compiled_reader",
+    "pairs.page_bitmaps",
+    "mentions.core_counters",
+    "export.core_texts",
+    "entities.steps",
+)
 # Set by tests, which compare the engines.
 ANY_CORE = "WIKIANCHOR_ANY_CORE"
 

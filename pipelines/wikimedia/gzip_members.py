@@ -16,13 +16,10 @@ from typing import BinaryIO
 
 from wikianchor.io.errors import InputError, Truncated
 from wikianchor.pipelines.wikimedia.compressed import CompressedFile, find_all
+from wikianchor.pipelines.wikimedia.core_record import installed_core
 
-try:
-    # It takes half of the CPU of zlib.
-    from wikianchor_core import GzDecompressor as new_decompressor
-except ImportError:
-    new_decompressor = partial(zlib.decompressobj, 16 + zlib.MAX_WBITS)
-
+# The core takes half of the CPU of zlib.
+new_decompressor = getattr(installed_core(), "GzDecompressor", None) or partial(zlib.decompressobj, 16 + zlib.MAX_WBITS)
 CHUNK_BYTES = 4 << 20
 MAGIC = b"\x1f\x8b\x08"
 # Bits 5 to 7 of the flags are reserved. zlib ignores the time, the level and the operating system.

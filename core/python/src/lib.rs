@@ -14,6 +14,7 @@ mod gzip;
 mod names;
 mod reader;
 mod template_pages;
+mod wikidata;
 mod words;
 
 /// Lower case by the running Python, for Greek alone.
@@ -115,5 +116,6 @@ fn wikianchor_core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     names::register(module)?;
     reader::register(module)?;
     template_pages::register(module)?;
+    wikidata::register(module)?;
     words::register(module)
 }

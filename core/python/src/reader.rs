@@ -540,14 +540,14 @@ impl PageReader {
 }
 
 /// Buffers of Arrow arrays by the name of the column.
-struct Buffers<'py>(Bound<'py, PyDict>);
+pub struct Buffers<'py>(pub Bound<'py, PyDict>);
 
 impl Buffers<'_> {
     fn bytes(&self, data: &[u8]) -> Bound<'_, PyBytes> {
         PyBytes::new(self.0.py(), data)
     }
 
-    fn numbers(&self, name: &str, column: &Numbers) -> PyResult<()> {
+    pub fn numbers(&self, name: &str, column: &Numbers) -> PyResult<()> {
         self.0.set_item(name, self.bytes(&column.0))
     }
 
@@ -556,7 +556,7 @@ impl Buffers<'_> {
         self.numbers(&format!("{list}.end"), &column.ends)
     }
 
-    fn strings(&self, name: &str, column: &Strings) -> PyResult<()> {
+    pub fn strings(&self, name: &str, column: &Strings) -> PyResult<()> {
         self.0.set_item(name, (self.bytes(&column.ends.0), self.bytes(&column.data)))
     }
 
