@@ -113,9 +113,9 @@ def sort_rows(tables: list[pa.Table], sorting: Sorting) -> pa.Table:
     rows = pa.concat_tables(tables)
     tables.clear()
     key = rows[sorting.key]
+    if _ascends(key.combine_chunks(), rows["position"].to_numpy()):
+        return rows.cast(sorting.stored).combine_chunks()
     if pa.types.is_string(key.type):
-        if _ascends(key.combine_chunks(), rows["position"].to_numpy()):
-            return rows.cast(sorting.stored).combine_chunks()
         order = pc.sort_indices(
             pa.table({"key": key, "position": rows["position"]}),
             sort_keys=[("key", "ascending"), ("position", "ascending")],
@@ -131,6 +131,10 @@ def _order(keys: npt.NDArray[Any], positions: npt.NDArray[np.int64]) -> npt.NDAr
     Few rows share a key, so only these are sorted by position: `np.lexsort` of all rows takes several times as long,
     and so does a stable sort.
     """
+    if keys.dtype == np.int32:
+        # The numbers of names, of which most are in many units: a key and the rank of its position are one number.
+        ranked = np.argsort(positions)
+        return ranked[np.sort(keys[ranked].astype(np.int64) << 32 | np.arange(len(keys))) & 0xFFFFFFFF]
     order = np.argsort(keys)
     ascending = keys[order]
     same = ascending[1:] == ascending[:-1]
@@ -141,12 +145,9 @@ def _order(keys: npt.NDArray[Any], positions: npt.NDArray[np.int64]) -> npt.NDAr
     return order
 
 
-def _ascends(keys: pa.StringArray, positions: npt.NDArray[np.int64]) -> bool:
+def _ascends(keys: pa.Array, positions: npt.NDArray[np.int64]) -> bool:
     """Return whether rows are sorted by key and then by position, as those of some map steps are."""
-    if len(keys) < 2:
-        return True
-    later = bool(pc.all(pc.less_equal(keys[:-1], keys[1:])).as_py())
-    return later and bool((positions[1:] > positions[:-1]).all())
+    return bool((positions[1:] > positions[:-1]).all() and pc.all(pc.less_equal(keys[:-1], keys[1:])).as_py())
 
 
 def write_run(

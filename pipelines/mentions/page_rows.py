@@ -87,11 +87,12 @@ def rows_in_order(
         number = reached.index(bound)
         reached[number], rows = next(streams[number], (_END, ROWS.empty_table()))
         held[number] = pa.concat_tables([held[number], rows])
-        # The page that was reached may continue in the next row group.
-        complete, held = map(list, zip(*(_split(rows, min(reached)) for rows in held), strict=True))
-        for batch in pa.concat_tables(complete).combine_chunks().to_batches():
-            order = np.argsort(batch.column("page_id").to_numpy(), kind="stable")
-            yield batch, order[is_wanted[batch.column("region").to_numpy()[order]]]
+        if min(reached) > bound:
+            # The page that was reached may continue in the next row group.
+            complete, held = map(list, zip(*(_split(rows, min(reached)) for rows in held), strict=True))
+            for batch in pa.concat_tables(complete).combine_chunks().to_batches():
+                order = np.argsort(batch.column("page_id").to_numpy(), kind="stable")
+                yield batch, order[is_wanted[batch.column("region").to_numpy()[order]]]
 
 
 def _split(rows: pa.Table, bound: int) -> tuple[pa.Table, pa.Table]:
