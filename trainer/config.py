@@ -326,10 +326,9 @@ class PairsConfig(DryRun, Cache, Rows, PairLosses, EncoderConfig, FromScratch):
         "dry_run": {"help": "say what the run would take, from a few steps, and write nothing"},
     }
 
-    compile: bool | None = option(
-        None,
-        help="torch.compile the backbone, one graph for each length",
-        unset="on a GPU, for runs of 10,000 steps or more",
+    compile: bool = option(
+        False,
+        help="torch.compile the backbone, one graph for each length; then padding is computed too",
         may_change=True,
     )
     graphs: bool | None = option(

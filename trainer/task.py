@@ -51,9 +51,6 @@ from wikianchor.trainer.options import parse
 from wikianchor.trainer.sdjc.objective import SdjcModel, TripletFeed, parts, read_triplets
 from wikianchor.trainer.t5 import objective as t5
 
-# On an H200 compiling BERT-base takes more than 40 s, and a captured step of 64 sentences 13 ms in all.
-COMPILE_STEPS = 10_000
-
 
 def prepare(config: PairsConfig, pairs: PairDataset, device: torch.device, log: Log) -> TrainingRun:
     """Make everything that a run of EASE or SimCSE needs. The same seed gives the same weights."""
@@ -65,7 +62,7 @@ def prepare(config: PairsConfig, pairs: PairDataset, device: torch.device, log: 
             tokens = open_tokens(pairs, encoder, config.max_length, config.cache)
         distributed.barrier()
     model = make_model(config, encoder, pairs, device, log)
-    config = settle(config, model, device, len(tokens), log)
+    config = settle(config, model, device, log)
     feed = PairFeed(tokens, config, device)
     feed.packs = packs(config, encoder, device)
     first = feed.batch(feed.order(0)[: config.step_size // feed.passes], 0).to(device)
@@ -83,19 +80,15 @@ def prepare(config: PairsConfig, pairs: PairDataset, device: torch.device, log: 
     return run
 
 
-def settle(config: PairsConfig, model: EaseModel, device: torch.device, rows: int, log: Log) -> PairsConfig:
+def settle(config: PairsConfig, model: EaseModel, device: torch.device, log: Log) -> PairsConfig:
     """Return the options with those that depend on the machine: `encode_size`, `compile` and `graphs`."""
     table = model.table.weight.nbytes if model.table is not None and model.table.weight.device == device else 0
     encode_size = config.encode_size or sentences_at_once(model.encoder, config, model.views, device, table)
     config = dataclasses.replace(config, encode_size=encode_size)
-    steps = config.total_steps(rows // config.step_size)
     compile = config.compile
-    if compile is None:
-        compile = device.type == "cuda" and steps >= COMPILE_STEPS
-    if config.softmax_size // distributed.world() > encode_size:
-        # Of a softmax that is encoded twice, both graphs would have to draw the same random numbers.
-        if config.compile:
-            log.say(f"the model is not compiled: a softmax is encoded in groups of {encode_size:,}")
+    if compile and config.softmax_size // distributed.world() > encode_size:
+        # Both graphs of a softmax that is encoded twice would have to draw the same random numbers.
+        log.say(f"the model is not compiled: a softmax is encoded in groups of {encode_size:,}")
         compile = False
     reason = no_graphs(config, device)
     if config.graphs and reason:

@@ -30,7 +30,7 @@ STEPS = 40
 
 
 def ready(options: dict[str, Any], objective: str = "ease", **more: Any) -> TrainingRun:
-    chosen = options | {"device": "cuda", "max_steps": STEPS, "epochs": 4, "compile": False} | more
+    chosen = options | {"device": "cuda", "max_steps": STEPS, "epochs": 4} | more
     config = make(objective, chosen, {})
     config = dataclasses.replace(config, precision=chosen.get("precision", "fp32"))
     return task.prepare(config, open_pairs(config.data), torch.device("cuda"), Log("", False))
