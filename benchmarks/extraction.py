@@ -3,23 +3,26 @@
     WIKIANCHOR_DATA=data python benchmarks/extraction.py bz2
 
 `wikianchor sentences` with either engine against decompression of the same file by libbz2, and against wikrs: whole
-wikis with their templates, then slices; and what decompression by the core takes. Needs the core (`make core`).
+wikis with their templates, then slices; and what decompression by the core takes. `wikidata`: `entities`
+against decompression by zlib. Needs the core (`make core`).
 
 Starting Python and Beam takes over a second, half of the time of a slice and nothing of a dump. So each round also
 measures the demo's dump of a few pages, and the speeds are without that time.
 """
 
+import gzip
 from argparse import Namespace
 from functools import partial
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from lib import slices, tools
-from lib.measure import job, less, ratio, report, rounds_of, run, run_parts, seconds, table, unpack
+from lib import generate, slices, tools
+from lib.measure import fresh, job, less, ratio, report, rounds_of, run, run_parts, seconds, table, unpack, wikianchor
 
 from wikianchor.pipelines.wikimedia.choices import ENGINES
-from wikianchor.pipelines.wikimedia.dumps import Range, read_range
+from wikianchor.pipelines.wikimedia.dumps import Range, content_of, read_range
+from wikianchor.pipelines.wikimedia.wikidata import iter_lines
 
 
 def sentences(work: Path, wiki: str | None, dump: Path, *flags: str) -> float:
@@ -65,14 +68,48 @@ def compare_bz2(arguments: Namespace) -> None:
         rows.append([f"mean of {name}", *means])
     columns = [f"{kind}{text}" for kind in ENGINES for text in (", CPU s", " less start / bz2")]
     starts = ", ".join(f"{kind} {median(times[f'{kind}: start']):.2f}" for kind in ENGINES)
-    head = ["dump", "MB of XML", "bz2, CPU s", "by the core / bz2", *columns, "the same / wikrs"]
-    report("sentences against bz2 decompression", f"{table(head, rows)}\n\nStart, CPU s: {starts}.")
+    text = table(["dump", "MB of XML", "bz2, CPU s", "by the core / bz2", *columns, "the same / wikrs"], rows)
+    report("sentences against bz2 decompression", f"{text}\n\nStart, CPU s: {starts}.")
+
+
+# Runs `wikianchor` as where no core is installed.
+WITHOUT_CORE = (
+    "import runpy, sys; sys.modules['wikianchor_core'] = None; runpy.run_module('wikianchor', None, '__main__')"
+)
+
+
+def entities(work: Path, wiki: str, kind: str, dump: Path) -> float:
+    """Run `wikianchor entities` with either engine and return its CPU."""
+    command = wikianchor("entities", f"--wikidata={dump}", f"--wikis={wiki}", f"--output={fresh(work / 'entities')}")
+    return run([command[0], "-c", WITHOUT_CORE, *command[3:]] if kind == "python" else command).user
+
+
+def compare_wikidata(arguments: Namespace) -> None:
+    """Print `entities` of a Wikidata dump against inflating it by zlib, both less the same of a 24th of it."""
+    sample = slices.data() / "wikidata/opentapioca_sample_wikidata_items.json.bz2"
+    text = b"\n".join((*iter_lines(content_of(str(sample))), b""))
+    dumps = [
+        generate.kept(
+            arguments.work / f"wikidata-{copies}.json.gz", partial(Path.write_bytes, data=gzip.compress(text * copies))
+        )
+        for copies in (24, 1)
+    ]
+    # A wiki with a page of a tenth of the items, and one with a page of all.
+    jobs = [(wiki, kind) for wiki in ("bugwiki", "enwiki") for kind in ENGINES]
+    cases: dict[Any, Any] = {
+        **{("zlib", dump): partial(seconds, partial(unpack, dump)) for dump in dumps},
+        **{(job, dump): partial(entities, arguments.work, *job, dump) for job in jobs for dump in dumps},
+    }
+    times: dict[Any, Any] = rounds_of(arguments.rounds, cases)
+    bare, *net = (less(*(times[name, dump] for dump in dumps)) for name in ("zlib", *jobs))
+    rows = [[*job, median(time), median(bare), ratio(time, bare)] for job, time in zip(jobs, net, strict=True)]
+    report("entities against zlib", table(["wiki", "engine", "CPU s", "zlib, CPU s", "ratio"], rows))
 
 
 if __name__ == "__main__":
     run_parts(
         __doc__,
-        {"bz2": compare_bz2},
+        {"bz2": compare_bz2, "wikidata": compare_wikidata},
         {
             "--languages": (sorted(slices.SLICES), "whose slices, of `bz2`"),
             "--megabytes": (24.0, "smallest XML of each language, of `bz2`"),

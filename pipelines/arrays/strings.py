@@ -46,8 +46,7 @@ def column_of(field: pa.Field, rows: int, buffers: Mapping[str, Any], of: str = 
             arrays = [column_of(member, size, buffers, before) for member in inner]
             values: pa.Array = pa.StructArray.from_arrays(arrays, fields=[*inner])
         else:
-            item = _ITEMS.get(field.name, f"{name}.item")
-            values = column_of(pa.field(item, inner, nullable=False), size, buffers)
+            values = column_of(pa.field(_ITEMS.get(field.name, f"{name}.item"), inner, nullable=False), size, buffers)
         return pa.ListArray.from_arrays(ends, values, type=kind)
     if pa.types.is_string(kind):
         ends, data, *valid = column

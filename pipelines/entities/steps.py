@@ -142,8 +142,16 @@ def read_items(source: ItemRange, reader: ItemReader) -> ItemReading:
             problems.append(str(error))
         rows.flush()
     parts = [writer.part for writer in (entity_file, sitelink_file) if writer.part is not None]
-    both, path = (ends.first, ends.last), source.part.path
-    return ItemReading(source.order, path, parts, dict(counts), problems, dict(rows.totals), both, ends.has_entity)
+    return ItemReading(
+        source.order,
+        source.part.path,
+        parts,
+        dict(counts),
+        problems,
+        dict(rows.totals),
+        (ends.first, ends.last),
+        ends.has_entity,
+    )
 
 
 def file_problems(readings: Iterable[ItemReading], allow_truncated: bool) -> tuple[list[str], int]:
@@ -183,8 +191,7 @@ def _read_json(source: ItemRange, reader: ItemReader, rows: _Rows, counts: Count
                 progress_file.write(done, {"lines": counts["lines"], "items kept": counts["kept"]})
             yield chunk
 
-    lines = ends.watch(owned_lines(chunks(), source.part.start == 0))
-    for block in line_blocks(lines, source.part.path):
+    for block in line_blocks(ends.watch(owned_lines(chunks(), source.part.start == 0)), source.part.path):
         for line in objects_of(rows.unread(block, counts, ends), source.part.path):
             counts["lines"] += 1
             if not wanted(line):

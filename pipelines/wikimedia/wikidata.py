@@ -154,9 +154,7 @@ def line_blocks(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
     Raises:
         InputError: a line is too long.
     """
-    pending: list[bytes] = [b""]
-    pending_bytes = 0
-    mark = b"\xef\xbb\xbf"
+    pending, pending_bytes, mark = [b""], 0, b"\xef\xbb\xbf"
     for chunk in chunks:
         end = chunk.find(b"\n")
         pending_bytes += len(chunk) if end < 0 else end
