@@ -24,6 +24,7 @@ from wikianchor.pipelines.wikimedia.core_record import core_with
 from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, content_of, read_range, split_dumps, whole_file
 from wikianchor.pipelines.wikimedia.sql import page_props_items
 from wikianchor.pipelines.wikimedia.wikidata import (
+    WORDS,
     BadLine,
     Item,
     Skip,
@@ -361,7 +362,9 @@ class _CoreRows(_Rows):
     ) -> None:
         super().__init__(reader, entity_file, sitelink_file)
         wikis, languages = (sorted(set(names)) for names in (reader.wikis, reader.languages))
-        self._core = core.ItemReader(wikis, languages, [name in reader.texts for name in TEXTS], ROW_GROUP)
+        self._core = core.ItemReader(
+            wikis, languages, [(name, name in reader.texts) for name in TEXTS], WORDS, ROW_GROUP
+        )
 
     def unread(self, block: bytes, counts: Counter[str], ends: Ends) -> Iterable[bytes]:
         position = 0

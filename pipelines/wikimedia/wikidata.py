@@ -14,17 +14,30 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import orjson
 
 from wikianchor.io.errors import InputError
 
-INSTANCE_OF = "P31"
-SUBCLASS_OF = "P279"
-OCCUPATION = "P106"
+PROPERTIES = INSTANCE_OF, SUBCLASS_OF, OCCUPATION = "P31", "P279", "P106"
+# Ranks of statements.
+RANKS = PREFERRED, NORMAL = "preferred", "normal"
+# Keys of the JSON that only Wikibase has.
+KEYS = CLAIMS, SITELINKS, LASTREVID, RANK, MAINSNAK, DATAVALUE, ENTITY_TYPE, NUMERIC_ID = (
+    "claims",
+    "sitelinks",
+    "lastrevid",
+    "rank",
+    "mainsnak",
+    "datavalue",
+    "entity-type",
+    "numeric-id",
+)
 
 TypeRoute = Literal["instance_of", "subclass_of", "none"]
+# What the core is handed to read a dump with.
+WORDS = {"properties": PROPERTIES, "routes": get_args(TypeRoute), "ranks": RANKS, "keys": KEYS}
 
 # Classes of pages of the wikis themselves, which are no entities of the world, with the reason for each. An item with
 # any of these types is excluded. Years, letters, given and family names are not in this table, because their pages are
@@ -77,7 +90,7 @@ META_CLASSES: dict[int, str] = {
 # Bytes. Wikibase refuses to save an entity of more than a few MB.
 _LONGEST_LINE = 64 << 20
 _ONE_PER_LINE = "one entity per line is needed (jq -c '.[]' FILE, or jq -c '.entities[]' FILE for API output)"
-_SITELINKS_KEY = b'"sitelinks"'
+_SITELINKS_KEY = b'"%s"' % SITELINKS.encode()
 _COLON = re.compile(rb"\s*:")
 _QID = re.compile(r"[Qq]([1-9][0-9]{0,9})")
 
@@ -252,15 +265,15 @@ def parse_item(
     qid = _qid(entity.get("id"))
     if qid is None:
         raise BadLine(f"an item whose id is {entity.get('id')!r:.40}")
-    sitelinks = _texts(entity, "sitelinks", "title", wikis)
+    sitelinks = _texts(entity, SITELINKS, "title", wikis)
     if not sitelinks:
         return Skip.NO_SITELINK
-    claims = _map(entity, "claims")
+    claims = _map(entity, CLAIMS)
     instance_of = _statements(claims, INSTANCE_OF)
     types = _values(_best(instance_of))
     superclasses = _values(_best(_statements(claims, SUBCLASS_OF)))
     route: TypeRoute = "instance_of" if types else "subclass_of" if superclasses else "none"
-    lastrevid = entity.get("lastrevid", 0)
+    lastrevid = entity.get(LASTREVID, 0)
     if not (type(lastrevid) is int and 0 <= lastrevid < 1 << 63):
         raise BadLine("lastrevid is not a number of 64 bits")
     return Item(
@@ -363,22 +376,22 @@ def _best(statements: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     As in the Wikidata Query Service, a preferred statement without a value hides the normal ones.
     """
-    preferred = [statement for statement in statements if statement.get("rank") == "preferred"]
-    return preferred or [statement for statement in statements if statement.get("rank", "normal") == "normal"]
+    preferred = [statement for statement in statements if statement.get(RANK) == PREFERRED]
+    return preferred or [statement for statement in statements if statement.get(RANK, NORMAL) == NORMAL]
 
 
 def _values(statements: list[dict[str, Any]]) -> tuple[int, ...]:
     """Return the distinct items that are the values of statements, in order; statements without a value are skipped."""
     qids: dict[int, None] = {}
     for statement in statements:
-        snak = statement.get("mainsnak")
-        datavalue = snak.get("datavalue") if isinstance(snak, dict) else None
+        snak = statement.get(MAINSNAK)
+        datavalue = snak.get(DATAVALUE) if isinstance(snak, dict) else None
         value = datavalue.get("value") if isinstance(datavalue, dict) else None
         if not isinstance(value, dict):
             continue
         qid = _qid(value.get("id"))
-        if qid is None and "id" not in value and value.get("entity-type", "item") == "item":
-            qid = _qid(f"Q{value.get('numeric-id')}")
+        if qid is None and "id" not in value and value.get(ENTITY_TYPE, "item") == "item":
+            qid = _qid(f"Q{value.get(NUMERIC_ID)}")
         if qid is not None:
             qids[qid] = None
     return tuple(qids)

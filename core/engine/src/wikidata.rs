@@ -13,11 +13,35 @@ use rustc_hash::FxHashMap;
 use crate::columns::{Numbers, Strings};
 use crate::json::{Json, Parsed, Unsure};
 
-const SITELINKS_KEY: &[u8] = b"\"sitelinks\"";
 /// No number of an item has more digits.
 const LONGEST_ID: usize = 10;
 /// What is before and after an entity on its line.
 const AROUND: &[u8] = b" \t\r,[]";
+
+/// Words of the dump and of the rows, which `WORDS` in `pipelines/wikimedia/wikidata.py` hands over.
+pub struct Words {
+    pub instance_of: String,
+    pub subclass_of: String,
+    pub occupation: String,
+    /// What a row has as `type_route`: its types are of `instance_of`, of `subclass_of`, or there are none.
+    pub routes: [String; 3],
+    /// Ranks of statements.
+    pub preferred: String,
+    pub normal: String,
+    // Keys of the JSON.
+    pub claims: String,
+    pub sitelinks: String,
+    pub lastrevid: String,
+    pub rank: String,
+    pub mainsnak: String,
+    pub datavalue: String,
+    pub entity_type: String,
+    pub numeric_id: String,
+}
+
+/// Kinds of texts by number: labels, descriptions and aliases, of which a language has several.
+pub const LABELS: usize = 0;
+const ALIASES: usize = 2;
 
 /// Names to look for, sorted, with their numbers.
 pub struct Names {
@@ -53,7 +77,7 @@ pub struct Item {
     pub superclasses: Vec<i64>,
     pub occupations: Vec<i64>,
     pub sitelinks: Texts,
-    /// Labels, descriptions and aliases.
+    /// By kind.
     pub texts: [Texts; 3],
     pub lastrevid: i64,
 }
@@ -131,8 +155,11 @@ const REDIRECT: usize = 4;
 pub struct Reader {
     wikis: Names,
     languages: Names,
-    /// Which of labels, descriptions and aliases are read.
-    pub texts: [bool; 3],
+    /// The names of the kinds of texts, and whether they are read.
+    pub texts: [(String, bool); 3],
+    words: Words,
+    /// The key of sitelinks as it is written.
+    sitelinks_key: Vec<u8>,
     row_group: usize,
     pub lines: Lines,
     entities: Entities,
@@ -146,13 +173,21 @@ pub type Position<'a> = (usize, &'a [u8]);
 
 impl Reader {
     /// Languages and wikis are sorted.
-    pub fn new(wikis: Vec<String>, languages: Vec<String>, texts: [bool; 3], row_group: usize) -> Reader {
+    pub fn new(
+        wikis: Vec<String>,
+        languages: Vec<String>,
+        texts: [(String, bool); 3],
+        words: Words,
+        row_group: usize,
+    ) -> Reader {
         let sitelinks = wikis.iter().map(|_| Sitelinks::default()).collect();
         let (wikis, languages) = (Names::new(wikis), Names::new(languages));
         Reader {
             wikis,
             languages,
             texts,
+            sitelinks_key: format!("\"{}\"", words.sitelinks).into_bytes(),
+            words,
             row_group,
             lines: Lines::default(),
             entities: Entities::default(),
@@ -191,14 +226,14 @@ impl Reader {
         (position, b"")
     }
 
-    /// Whether a key of a wanted wiki comes after the last key "sitelinks".
+    /// Whether a key of a wanted wiki comes after the last key of sitelinks.
     fn may_have_sitelink(&self, line: &[u8]) -> bool {
         let is_space = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0B;
         let is_key = |&at: &usize| {
-            let after = &line[at + SITELINKS_KEY.len()..];
+            let after = &line[at + self.sitelinks_key.len()..];
             after.iter().find(|byte| !is_space(byte)) == Some(&b':')
         };
-        let Some(at) = memmem::rfind_iter(line, SITELINKS_KEY).find(is_key) else {
+        let Some(at) = memmem::rfind_iter(line, &self.sitelinks_key).find(is_key) else {
             return false;
         };
         // Each text between two quotes, the outside of texts included.
@@ -213,6 +248,7 @@ impl Reader {
     fn read_line(&mut self, line: &[u8]) -> Parsed<usize> {
         simdutf8::basic::from_utf8(line).map_err(|_| Unsure)?;
         let mut item = Item::default();
+        let words = &self.words;
         let (mut kind, mut is_redirect, mut id) = (None, false, None);
         let (mut instance_of, mut subclass_of, mut occupations) = Default::default();
         let mut json = Json::new(line);
@@ -224,29 +260,34 @@ impl Reader {
                 }
                 b"type" => kind = Some(json.text()?.plain()?),
                 b"id" => id = Some(json.text()?.plain()?),
-                b"lastrevid" => {
+                key if words.lastrevid.as_bytes() == key => {
                     item.lastrevid =
                         whole_number(json.number()?).and_then(|id| i64::try_from(id).ok()).ok_or(Unsure)?;
                 }
-                b"sitelinks" => item.sitelinks = texts(json, &self.wikis, b"title", false)?,
-                b"labels" if self.texts[0] => item.texts[0] = texts(json, &self.languages, b"value", false)?,
-                b"descriptions" if self.texts[1] => item.texts[1] = texts(json, &self.languages, b"value", false)?,
-                b"aliases" if self.texts[2] => item.texts[2] = texts(json, &self.languages, b"value", true)?,
-                b"claims" => {
+                key if words.sitelinks.as_bytes() == key => item.sitelinks = texts(json, &self.wikis, b"title", false)?,
+                key if words.claims.as_bytes() == key => {
                     (instance_of, subclass_of, occupations) = Default::default();
                     if !is_empty_map(json)? {
                         json.members(|json, property| {
-                            match property {
-                                b"P31" => instance_of = statements(json)?,
-                                b"P279" => subclass_of = statements(json)?,
-                                b"P106" => occupations = statements(json)?,
-                                _ => json.skip()?,
+                            if words.instance_of.as_bytes() == property {
+                                instance_of = words.statements(json)?;
+                            } else if words.subclass_of.as_bytes() == property {
+                                subclass_of = words.statements(json)?;
+                            } else if words.occupation.as_bytes() == property {
+                                occupations = words.statements(json)?;
+                            } else {
+                                json.skip()?;
                             }
                             Ok(())
                         })?;
                     }
                 }
-                _ => json.skip()?,
+                key => match self.texts.iter().position(|(name, is_read)| *is_read && name.as_bytes() == key) {
+                    Some(kind) => {
+                        item.texts[kind] = texts(json, &self.languages, b"value", kind == ALIASES)?;
+                    }
+                    None => json.skip()?,
+                },
             }
             Ok(())
         })?;
@@ -265,9 +306,10 @@ impl Reader {
         item.superclasses = best(&subclass_of);
         item.occupations = best(&occupations);
         item.types = best(&instance_of);
-        item.type_route = "instance_of".to_owned();
+        let [of_instance, of_subclass, none] = &words.routes;
+        item.type_route.clone_from(of_instance);
         if item.types.is_empty() {
-            item.type_route = if item.superclasses.is_empty() { "none" } else { "subclass_of" }.to_owned();
+            item.type_route.clone_from(if item.superclasses.is_empty() { none } else { of_subclass });
             item.types.clone_from(&item.superclasses);
         }
         self.push(&item);
@@ -395,69 +437,77 @@ struct Statement {
     value: Option<i64>,
 }
 
-fn statements(json: &mut Json<'_>) -> Parsed<Vec<Statement>> {
-    let mut statements = Vec::new();
-    json.elements(|json| {
-        let mut statement = Statement { rank: Rank::Normal, value: None };
+impl Words {
+    fn statements(&self, json: &mut Json<'_>) -> Parsed<Vec<Statement>> {
+        let mut statements = Vec::new();
+        json.elements(|json| {
+            let mut statement = Statement { rank: Rank::Normal, value: None };
+            json.members(|json, key| {
+                if self.rank.as_bytes() == key {
+                    statement.rank = self.rank_of(json.text()?.plain()?);
+                } else if self.mainsnak.as_bytes() == key {
+                    statement.value = self.snak(json)?;
+                } else {
+                    json.skip()?;
+                }
+                Ok(())
+            })?;
+            statements.push(statement);
+            Ok(())
+        })?;
+        Ok(statements)
+    }
+
+    fn rank_of(&self, name: &[u8]) -> Rank {
+        if self.preferred.as_bytes() == name {
+            Rank::Preferred
+        } else if self.normal.as_bytes() == name {
+            Rank::Normal
+        } else {
+            Rank::Other
+        }
+    }
+
+    /// The item that is the value of a snak.
+    fn snak(&self, json: &mut Json<'_>) -> Parsed<Option<i64>> {
+        let mut item = None;
+        json.members(|json, key| {
+            if self.datavalue.as_bytes() != key {
+                return json.skip();
+            }
+            item = None;
+            json.members(|json, key| {
+                if key != b"value" {
+                    return json.skip();
+                }
+                item = None;
+                if json.peek() != b'{' {
+                    return json.skip();
+                }
+                item = self.entity_id(json)?;
+                Ok(())
+            })
+        })?;
+        Ok(item)
+    }
+
+    /// The item of a value such as `{"entity-type": "item", "numeric-id": 5, "id": "Q5"}`.
+    fn entity_id(&self, json: &mut Json<'_>) -> Parsed<Option<i64>> {
+        let (mut id, mut number, mut is_item) = (None, None, true);
         json.members(|json, key| {
             match key {
-                b"rank" => {
-                    statement.rank = match json.text()?.plain()? {
-                        b"preferred" => Rank::Preferred,
-                        b"normal" => Rank::Normal,
-                        _ => Rank::Other,
-                    }
-                }
-                b"mainsnak" => statement.value = snak(json)?,
+                b"id" => id = Some(json.text()?.plain()?),
+                key if self.entity_type.as_bytes() == key => is_item = json.text()?.plain()? == b"item",
+                key if self.numeric_id.as_bytes() == key => number = Some(json.number()?),
                 _ => json.skip()?,
             }
             Ok(())
         })?;
-        statements.push(statement);
-        Ok(())
-    })?;
-    Ok(statements)
-}
-
-/// The item that is the value of a snak.
-fn snak(json: &mut Json<'_>) -> Parsed<Option<i64>> {
-    let mut item = None;
-    json.members(|json, key| {
-        if key != b"datavalue" {
-            return json.skip();
-        }
-        item = None;
-        json.members(|json, key| {
-            if key != b"value" {
-                return json.skip();
-            }
-            item = None;
-            if json.peek() != b'{' {
-                return json.skip();
-            }
-            item = entity_id(json)?;
-            Ok(())
+        Ok(match id {
+            Some(id) => qid(id),
+            None => number.filter(|_| is_item).and_then(item_number),
         })
-    })?;
-    Ok(item)
-}
-
-/// The item of a value such as `{"entity-type": "item", "numeric-id": 5, "id": "Q5"}`.
-fn entity_id(json: &mut Json<'_>) -> Parsed<Option<i64>> {
-    let (mut id, mut number, mut is_item) = (None, None, true);
-    json.members(|json, key| {
-        match key {
-            b"id" => id = Some(json.text()?.plain()?),
-            b"entity-type" => is_item = json.text()?.plain()? == b"item",
-            b"numeric-id" => number = Some(json.number()?),
-            _ => json.skip()?,
-        }
-        Ok(())
-    })?;
-    Ok(match id {
-        Some(id) => qid(id),
-        None => number.filter(|_| is_item).and_then(item_number),
-    })
+    }
 }
 
 /// The number of an id such as Q42.

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use wikianchor_engine::wikidata::{Item as Rows, Lists, Position, Reader};
+use wikianchor_engine::wikidata::{Item as Rows, Lists, Position, Reader, Words, LABELS};
 
 use crate::reader::{guarded, Buffers};
 
@@ -23,9 +23,43 @@ struct Item {
     aliases: Vec<(String, String)>,
 }
 
+/// `wikidata.WORDS`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct WordLists {
+    properties: [String; 3],
+    routes: [String; 3],
+    ranks: [String; 2],
+    keys: [String; 8],
+}
+
+impl From<WordLists> for Words {
+    fn from(WordLists { properties, routes, ranks, keys }: WordLists) -> Words {
+        let [instance_of, subclass_of, occupation] = properties;
+        let [preferred, normal] = ranks;
+        let [claims, sitelinks, lastrevid, rank, mainsnak, datavalue, entity_type, numeric_id] = keys;
+        Words {
+            instance_of,
+            subclass_of,
+            occupation,
+            routes,
+            preferred,
+            normal,
+            claims,
+            sitelinks,
+            lastrevid,
+            rank,
+            mainsnak,
+            datavalue,
+            entity_type,
+            numeric_id,
+        }
+    }
+}
+
 /// Reads the lines of a dump into rows, but leaves lines to Python that are no entities of the usual form.
 ///
-/// Wikis and languages are sorted; `texts` says whether labels, descriptions and aliases are read.
+/// Wikis and languages are sorted; `texts` are the names of labels, descriptions and aliases, and whether they are read.
 #[pyclass]
 struct ItemReader {
     reader: Reader,
@@ -37,8 +71,14 @@ type Table<'py> = (usize, Bound<'py, PyDict>);
 #[pymethods]
 impl ItemReader {
     #[new]
-    fn new(wikis: Vec<String>, languages: Vec<String>, texts: [bool; 3], row_group: usize) -> ItemReader {
-        ItemReader { reader: Reader::new(wikis, languages, texts, row_group) }
+    fn new(
+        wikis: Vec<String>,
+        languages: Vec<String>,
+        texts: [(String, bool); 3],
+        words: WordLists,
+        row_group: usize,
+    ) -> ItemReader {
+        ItemReader { reader: Reader::new(wikis, languages, texts, words.into(), row_group) }
     }
 
     /// Read the lines of a block from a position on, up to its end, up to a line that is left to Python, or until `take`
@@ -77,7 +117,7 @@ impl ItemReader {
 
     /// Empty the tables that have the rows of a row group, or all: `entities`, and `sitelinks` by wiki.
     fn take<'py>(&mut self, py: Python<'py>, every: bool) -> PyResult<(Table<'py>, Vec<(String, Table<'py>)>)> {
-        let are_read = self.reader.texts;
+        let texts = self.reader.texts.clone();
         let (entities, full) = self.reader.take(every);
         let buffers = Buffers(PyDict::new(py));
         if entities.rows > 0 {
@@ -92,11 +132,9 @@ impl ItemReader {
             lists("superclasses", &entities.superclasses)?;
             lists("occupations", &entities.occupations)?;
             buffers.numbers("lastrevid", &entities.lastrevids)?;
-            for ((name, column), is_read) in
-                ["labels", "descriptions", "aliases"].iter().zip(&entities.texts).zip(are_read)
-            {
+            for (kind, ((name, is_read), column)) in texts.iter().zip(&entities.texts).enumerate() {
                 // A column of labels is never null.
-                if is_read || *name == "labels" {
+                if *is_read || kind == LABELS {
                     buffers.numbers(name, &column.ends)?;
                     buffers.strings(&format!("{name}.language"), &column.languages)?;
                     buffers.strings(&format!("{name}.text"), &column.texts)?;
