@@ -218,7 +218,7 @@ class ArmsRun:
         return self.report(scored)
 
     def report(self, scored: Mapping[tuple[str, str], Sequence[Outcomes]]) -> str:
-        """Return the scores of each set, and the differences between arms, in per cent."""
+        """Return the scores of each set, in per cent, and differences from the first arm and from the arm before."""
         first = self.comparison.arms[0].name
         lines = []
         for language in dict.fromkeys(language for language, _ in scored):
@@ -226,13 +226,13 @@ class ArmsRun:
             arms = {arm: runs for (of, arm), runs in scored.items() if of == language}
             names = list(base[0])
             for name in [*names, *(["all sets"] if len(names) > 1 else [])]:
-                others = [_only(run, name) for run in base]
+                others = before = [_only(run, name) for run in base]
                 for arm, runs in arms.items():
                     kept = [_only(run, name) for run in runs]
-                    lines.append(
-                        [name, arm, str(joint_interval(kept)), "" if arm == first else _difference(kept, others)]
-                    )
-        head = ["set", "arm", "score", f"above {first}"]
+                    differences = ["", ""] if arm == first else [_difference(kept, others), _difference(kept, before)]
+                    lines.append([name, arm, str(joint_interval(kept)), *differences])
+                    before = kept
+        head = ["set", "arm", "score", f"above {first}", "above the arm before it"]
         seeds = max(map(len, scored.values()))
         pairs = f"{self.pairs.rows:,} pairs, fingerprint {self.pairs.fingerprint[:16]}"
         drawn = f"{seeds} seed{'s' * (seeds > 1)}"

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,9 @@ def test_a_language_before_and_after(
         for name in ("before", "SimCSE", "EASE", "EASE, entities of other rows")
     ]
     assert [bool(row[3]) for row in rows] == [False, True, True, True] * 2
+    for before, row in pairwise(rows):
+        gained = float(row[2].split()[0]) - float(before[2].split()[0])
+        assert not row[4] if row[1] == "before" else float(row[4].split()[0]) == pytest.approx(gained, abs=0.011)
     assert first.err.count("step 2/2 | loss") == 12
     assert (tmp_path / "o" / "figure2.md").read_text() + "\n" == first.out
     # Models are gone, scores are kept.
