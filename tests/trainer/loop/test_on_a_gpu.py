@@ -101,25 +101,26 @@ def test_attention_within_sentences(heads: int, causal: bool, dtype: torch.dtype
     on_gpu = [tensor.cuda().requires_grad_() for tensor in (query, key, value)]
     given, buffer = gradient.cuda(), starts.cuda()
 
-    def results() -> list[Tensor]:
+    def work() -> tuple[dict[str, Tensor], None]:
         attended = gpu.attention_within(*on_gpu, buffer, longest=32, causal=causal)
-        return [attended, *torch.autograd.grad(attended, on_gpu, given)]
+        gradients = zip(("query", "key", "value"), torch.autograd.grad(attended, on_gpu, given), strict=True)
+        return {"attended": attended, **dict(gradients)}, None
 
-    def check(actual: list[Tensor], lengths: Tensor) -> None:
+    def check(actual: dict[str, Tensor], lengths: Tensor) -> None:
         leaves = [tensor.float().requires_grad_() for tensor in (query, key, value)]
         attended = slow_attention_within(*leaves, lengths, longest=32, causal=causal)
         expected = [attended, *torch.autograd.grad(attended, leaves, gradient.float())]
-        for first, second in zip(actual, expected, strict=True):
+        for first, second in zip(actual.values(), expected, strict=True):
             assert torch.allclose(first.float().cpu(), second, atol=3e-2, rtol=3e-2)
 
-    check(results(), starts)
+    check(work()[0], starts)
     recorder = CudaRecorder(torch.device("cuda"))
-    recorder.run(results)  # type: ignore[arg-type]
-    replay, actual = recorder.record(results)  # type: ignore[arg-type]
+    recorder.run(work)
+    replay, (actual, _) = recorder.record(work)
     for lengths in (starts, other):
         buffer.copy_(lengths)
         replay()
-        check(actual, lengths)  # type: ignore[arg-type]
+        check(actual, lengths)
 
 
 @pytest.mark.parametrize("family", [None, *PACKED])
