@@ -234,9 +234,10 @@ class ArmsRun:
                     before = kept
         head = ["set", "arm", "score", f"above {first}", "above the arm before it"]
         seeds = max(map(len, scored.values()))
-        pairs = f"{self.pairs.rows:,} pairs, fingerprint {self.pairs.fingerprint[:16]}"
-        drawn = f"{seeds} seed{'s' * (seeds > 1)}"
-        about = f"{self.model or 'a new model'}, {drawn}, {pairs}; 95 % intervals over seeds and test items."
+        about = (
+            f"{self.model or 'a new model'}, {seeds} seed{'s' * (seeds > 1)}, {self.pairs.rows:,} pairs, fingerprint "
+            f"{self.pairs.fingerprint[:16]}; 95 % intervals over seeds and test items."
+        )
         return f"## {self.comparison.title}\n\n{about}\n\n{markdown_table(head, lines)}"
 
 
