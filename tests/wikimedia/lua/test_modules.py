@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.pipelines.wikimedia.core import installed_core
 from wikianchor.pipelines.wikimedia.extractors import make_extractor
 from wikianchor.pipelines.wikimedia.lua import process
 from wikianchor.pipelines.wikimedia.lua.patterns import in_ascii_class, read_pattern
@@ -17,6 +18,7 @@ from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP
 from wikianchor.pipelines.wikimedia.wikitext.served import FACTS, DumpFacts
 
 pytest.importorskip("lupa")
+needs_core = pytest.mark.skipif(installed_core() is None, reason="NO COMPILED CORE: make core")
 TEMPLATES = {
     FACTS: DumpFacts("20260320", lua=True).text(),
     "Mark": "({{{1}}})",
@@ -263,7 +265,7 @@ def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
         Runner()("return 1")
 
 
-@pytest.mark.parametrize("engine", ["python", "core"])
+@pytest.mark.parametrize("engine", ["python", pytest.param("core", marks=needs_core)])
 def test_both_engines_show_the_same(engine: str) -> None:
     pages = TEMPLATES | {
         "Module:Sum": "return {sum = function(f) return f.args[1] + f:getParent().args[1] end, no = error}",
