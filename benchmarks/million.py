@@ -3,9 +3,10 @@
     WIKIANCHOR_DATA=data python benchmarks/million.py --work=/a/disk/with/30/GB
 
 The pages are real ones of a slice under new titles and ids, the long ones left out so that the mean is that of
-Wikipedia, about ten KB; each has an item with a type, and every link leads to one of them. Memory is that of all
-processes of a run together, shared pages counted once (proportional set size), sampled each second. A process may have
-256 files open. Both runs must give the same bytes.
+Wikipedia, about ten KB; each has an item with a type, and every link leads to one of them. No two have a sentence with
+a link in common, since `pairs` leaves such sentences out. Memory is that of all processes of a run together, shared
+pages counted once (proportional set size), sampled each second. A process may have 256 files open. Both runs must give
+the same bytes.
 """
 
 import json
@@ -60,7 +61,7 @@ def write(dumps: Path, language: str, pages: int) -> None:
     chosen = sorted(pages_by_size[:count], key=lambda page: page.page_id)
     source = generate.Source(source.head, source.site, chosen)
     dump = dumps / f"{language}wiki-20260101-pages-articles.xml"
-    generate.write_dump(source, dump, pages=pages, closed=True)
+    generate.write_dump(source, dump, pages=pages, closed=True, distinct=True)
     items = generate.items_of(generate.articles([str(dump)]))
     wikidata = dumps / "wikidata-20260101-all.json.gz"
     generate.kept(wikidata, lambda path: generate.write_items(items, path, line_bytes=500))
