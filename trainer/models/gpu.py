@@ -60,7 +60,7 @@ def attention(
     """Return attention by the interface of transformers: within sentences where `cu_seq_lens_q` has their ends.
 
     Args:
-        module: the attention layer; `is_causal` is read.
+        module: the attention layer; its `is_causal` is read, and that of its `config`.
         query, key, value: (batch, heads, length, width); packed (1, heads, total, width).
         attention_mask: of a padded batch.
         dropout: probability.
@@ -78,7 +78,8 @@ def attention(
     kind = query.device.type
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else value.dtype
     query, key, value = (tensor[0].transpose(0, 1).to(dtype) for tensor in (query, key, value))
-    causal = bool(getattr(module, "is_causal", False))
+    # Layers of decoders are causal also where their configuration says that the model is not.
+    causal = bool(getattr(module, "is_causal", False)) and getattr(module.config, "is_causal", True)
     limits: dict[str, Any] = {"longest": more["max_length_q"], "causal": causal}
     return attention_within(query, key, value, starts, dropout=dropout, scaling=scaling, **limits)[None], None
 
