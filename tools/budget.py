@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wikianchor.io.config_file import tomllib
 
@@ -35,6 +35,7 @@ _RUST_STRING = re.compile(r'(?<![\w\\\'])b?"((?:[^"\\\n]|\\.)*)"')
 # What the options of a command are called where they are read, and the modules that declare them.
 _OPTIONS = frozenset(["config", "options", "flags", "choices"])
 _OPTION_MODULES = frozenset(["options", "option_groups", "config"])
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 # Shorter literals are punctuation of wikitext and of messages.
 _WORD = re.compile(r"[A-Za-z]{2}")
 
@@ -92,23 +93,15 @@ def tracked(folders: Iterable[str]) -> list[str]:
 
 def statements(files: Iterable[str]) -> Iterator[Place]:
     """Yield the statements of Python outside tests and demo, docstrings not among them."""
-    for name, nodes in _nodes_of(files, tests=False):
-        docstrings = {id(node.body[0]) for node in nodes if _docstring(node)}  # type: ignore[attr-defined]
-        for node in nodes:
-            if isinstance(node, ast.stmt) and id(node) not in docstrings:
-                yield Place(name, node.lineno, type(node).__name__)
+    for name, node in _nodes_of(files, ast.stmt, tests=False):
+        if not _is_docstring(node):
+            yield Place(name, node.lineno, type(node).__name__)
 
 
 def shared_words(files: Iterable[str]) -> Iterator[Place]:
     """Yield the string literals of the core that stand in Python too: facts that are written twice."""
-    python = {
-        node.value
-        for _, nodes in _nodes_of(
-            tracked(["pipelines/wikimedia", "pipelines/text", "pipelines/sentences"]), tests=False
-        )
-        for node in nodes
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
+    sources = tracked(["pipelines/wikimedia", "pipelines/text", "pipelines/sentences"])
+    python = {node.value for _, node in _nodes_of(sources, ast.Constant, tests=False) if isinstance(node.value, str)}
     seen = set()
     for name in files:
         if not name.startswith("core/engine/src/") or not name.endswith(".rs"):
@@ -123,7 +116,7 @@ def shared_words(files: Iterable[str]) -> Iterator[Place]:
 
 def options(files: Iterable[str]) -> Iterator[Place]:
     """Yield the declarations of options: `option(...)` and `add_argument("--...")`, outside tests and benchmarks."""
-    for name, node in _calls(files, tests=False):
+    for name, node in _nodes_of(files, ast.Call, tests=False):
         if name.startswith("benchmarks/"):
             continue
         function = _last_name(node.func)
@@ -136,34 +129,32 @@ def option_files(files: Iterable[str]) -> Iterator[Place]:
     command, which have modules of their own, or as an attribute of these options. A table, or a parameter of another
     library, may have the name of an option by chance."""
     where: dict[str, set[str]] = defaultdict(set)
-    for name, nodes in _nodes_of(tracked(["pipelines", "trainer", "wikianchor"]), tests=False):
-        for node in nodes:
-            if isinstance(node, ast.Attribute) and _last_name(node.value).lstrip("_") in _OPTIONS:
-                where[node.attr].add(name)
-            elif isinstance(node, ast.AnnAssign) and Path(name).stem in _OPTION_MODULES:
-                where[_last_name(node.target)].add(name)
-    for name, nodes in _nodes_of(files, tests=False):
+    sources = tracked(["pipelines", "trainer", "wikianchor"])
+    for name, attribute in _nodes_of(sources, ast.Attribute, tests=False):
+        if _last_name(attribute.value).lstrip("_") in _OPTIONS:
+            where[attribute.attr].add(name)
+    for name, field in _nodes_of(sources, ast.AnnAssign, tests=False):
+        if Path(name).stem in _OPTION_MODULES:
+            where[_last_name(field.target)].add(name)
+    for name, field in _nodes_of(files, ast.AnnAssign, tests=False):
         # An option of a pipeline is another one than that of the trainer with its name; both sides share some groups.
-        side = name.partition("/")[0].removeprefix("wikianchor")
-        for node in nodes:
-            if isinstance(node, ast.AnnAssign) and _last_name(getattr(node.value, "func", None)) == "option":
-                option = _last_name(node.target)
-                users = sorted(user for user in where[option] if user.startswith(side))
-                # Words such as `output` are the names of many options.
-                if len(users) > 4 and "_" in option:
-                    yield Place(name, node.lineno, f"{option}: {len(users)} files: {' '.join(users)}")
+        side, option = name.partition("/")[0].removeprefix("wikianchor"), _last_name(field.target)
+        users = sorted(user for user in where[option] if user.startswith(side))
+        # Words such as `output` are the names of many options.
+        if _last_name(getattr(field.value, "func", None)) == "option" and len(users) > 4 and "_" in option:
+            yield Place(name, field.lineno, f"{option}: {len(users)} files: {' '.join(users)}")
 
 
 def positional(files: Iterable[str]) -> Iterator[Place]:
     """Yield the calls with six or more positional arguments, outside tests."""
-    for name, node in _calls(files, tests=False):
+    for name, node in _nodes_of(files, ast.Call, tests=False):
         if len(node.args) >= 6 and not any(isinstance(argument, ast.Starred) for argument in node.args):
             yield Place(name, node.lineno, ast.unparse(node)[:100])
 
 
 def booleans(files: Iterable[str]) -> Iterator[Place]:
     """Yield the positional arguments that are a bare True or False, outside tests."""
-    for name, node in _calls(files, tests=False):
+    for name, node in _nodes_of(files, ast.Call, tests=False):
         for argument in node.args:
             if isinstance(argument, ast.Constant) and isinstance(argument.value, bool):
                 yield Place(name, node.lineno, ast.unparse(node)[:100])
@@ -178,29 +169,25 @@ def fragments(files: Iterable[str]) -> Iterator[Place]:
 
 def entries(files: Iterable[str]) -> Iterator[Place]:
     """Yield all entries of `Args` and `Attributes`."""
-    for name, nodes in _nodes_of(files, tests=None):
-        for node in nodes:
-            if not (text := _docstring(node)):
+    for name, node in _nodes_of(files, _DOCUMENTED, tests=None):
+        section, indent = "", 0
+        for number, line in enumerate((ast.get_docstring(node, clean=False) or "").splitlines()):
+            if re.fullmatch(r"\s*(Args|Attributes|Returns|Raises|Yields|Examples?):", line):
+                section, indent = line.strip()[:-1], len(line) - len(line.lstrip())
+            elif section not in ("Args", "Attributes") or len(line) - len(line.lstrip()) != indent + 4:
                 continue
-            section, indent = "", 0
-            for number, line in enumerate(text.splitlines()):
-                if re.fullmatch(r"\s*(Args|Attributes|Returns|Raises|Yields|Examples?):", line):
-                    section, indent = line.strip()[:-1], len(line) - len(line.lstrip())
-                elif section not in ("Args", "Attributes") or len(line) - len(line.lstrip()) != indent + 4:
-                    continue
-                elif match := _ENTRY.match(line):
-                    first = node.body[0].lineno  # type: ignore[attr-defined]
-                    yield Place(name, first + number, f"{match['names']}: {match['text']}")
+            elif match := _ENTRY.match(line):
+                yield Place(name, node.body[0].lineno + number, f"{match['names']}: {match['text']}")
 
 
 def vague_names(files: Iterable[str]) -> Iterator[Place]:
     """Yield where a name that says nothing is given to a variable or an argument, in tests too."""
-    for name, nodes in _nodes_of(files, tests=None):
-        for node in nodes:
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in _VAGUE:
-                yield Place(name, node.lineno, node.id)
-            elif isinstance(node, ast.arg) and node.arg in _VAGUE:
-                yield Place(name, node.lineno, node.arg)
+    for name, variable in _nodes_of(files, ast.Name, tests=None):
+        if isinstance(variable.ctx, ast.Store) and variable.id in _VAGUE:
+            yield Place(name, variable.lineno, variable.id)
+    for name, argument in _nodes_of(files, ast.arg, tests=None):
+        if argument.arg in _VAGUE:
+            yield Place(name, argument.lineno, argument.arg)
 
 
 MEASURES = {
@@ -216,11 +203,11 @@ MEASURES = {
 }
 
 
-def _nodes_of(files: Iterable[str], *, tests: bool | None) -> Iterator[tuple[str, list[ast.AST]]]:
-    """Yield the syntax nodes of each Python file: those of tests and demo, all others, or all."""
+def _nodes_of(files: Iterable[str], kind: Any, *, tests: bool | None) -> Iterator[tuple[str, Any]]:
+    """Yield the syntax nodes of a kind, each with its file: one of tests and demo, any other, or either."""
     for name in files:
         if name.endswith(".py") and tests in (None, name.startswith(("tests/", "demo/"))):
-            yield name, _nodes(name)
+            yield from ((name, node) for node in _nodes(name) if isinstance(node, kind))
 
 
 # Walking a tree takes longer than parsing it.
@@ -229,23 +216,14 @@ def _nodes(name: str) -> list[ast.AST]:
     return list(ast.walk(ast.parse(Path(name).read_text("utf-8"))))
 
 
-def _calls(files: Iterable[str], *, tests: bool | None) -> Iterator[tuple[str, ast.Call]]:
-    for name, nodes in _nodes_of(files, tests=tests):
-        for node in nodes:
-            if isinstance(node, ast.Call):
-                yield name, node
-
-
 def _last_name(node: ast.expr | None) -> str:
     """Return the name that a name or an attribute ends with, "" for any other expression."""
     return node.attr if isinstance(node, ast.Attribute) else str(getattr(node, "id", ""))
 
 
-def _docstring(node: ast.AST) -> str:
-    """Return the docstring of a module, class or function as it is written, or ""."""
-    if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-        return ""
-    return ast.get_docstring(node, clean=False) or ""
+def _is_docstring(node: ast.stmt) -> bool:
+    """Return whether a statement is a string that nothing is done with."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _rust_code(name: str) -> list[str]:

@@ -13,7 +13,6 @@ import argparse
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -101,15 +100,18 @@ echo json_encode( [ $all, array_keys( $names ) ], JSON_UNESCAPED_UNICODE | JSON_
 """
 
 
-def main() -> int:
-    """Read the inputs and write the file. Return 1 and print one line to stderr if MEDIAWIKI_DIR is no MediaWiki."""
+def main() -> None:
+    """Read the inputs and write the file.
+
+    Raises:
+        SystemExit: MEDIAWIKI_DIR is no MediaWiki.
+    """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mediawiki", type=Path, metavar="MEDIAWIKI_DIR")
     parser.add_argument("siteinfo", type=Path, metavar="SITEINFO_JSON")
     args = parser.parse_args()
     if not (args.mediawiki / "languages" / "messages" / "MessagesEn.php").is_file():
-        print(f"{args.mediawiki} has no languages/messages/MessagesEn.php: name an unpacked MediaWiki", file=sys.stderr)
-        return 1
+        raise SystemExit(f"{args.mediawiki} has no languages/messages/MessagesEn.php: name an unpacked MediaWiki")
     files, names = read_languages(args.mediawiki)
     variants = read_variants(args.mediawiki)
     classes = read_classes(args.mediawiki)
@@ -127,7 +129,6 @@ def main() -> int:
     interlanguage = sorted({row["prefix"] for row in rows if "language" in row} | set(YOUNG_WIKIPEDIAS.split()))
     interwiki = sorted({row["prefix"] for row in rows} - set(interlanguage))
     write(languages, interlanguage, interwiki)
-    return 0
 
 
 def read_languages(mediawiki: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
@@ -280,4 +281,4 @@ def write(languages: Mapping[str, Any], interlanguage: list[str], interwiki: lis
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -111,10 +111,7 @@ def python() -> str:
 
 def _documented(heading: str, value: Any) -> str:
     """Return the section of a function or class."""
-    try:
-        signature = str(inspect.signature(value)).replace("'", "") if not inspect.isclass(value) else ""
-    except ValueError:
-        signature = ""
+    signature = "" if inspect.isclass(value) else str(inspect.signature(value)).replace("'", "")
     first = f"{heading.split()[1]}{signature}\n\n" if signature else ""
     return f"\n{heading}\n\n```text\n{first}{inspect.getdoc(value)}\n```\n"
 
