@@ -19,23 +19,34 @@ How fast each is has been measured once (docs/explanation/other-extractors.md).
 import re
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from lib import mediawiki, slices, tools
-from lib.measure import fresh, job, report, run, run_parts, table
-from lib.mediawiki import SAME, Dump, Rendered, add_agreement, rates, rows_of
+from lib.measure import fresh, report, run, run_parts, table
+from lib.mediawiki import (
+    HOLE,
+    SAME,
+    Dump,
+    Rendered,
+    add_agreement,
+    judge_all,
+    per_cent,
+    rates,
+    rows_of,
+    sentences_of,
+)
 from lib.tools import Article
 
 from wikianchor.pipelines.commands.extract.command import shown_page
+from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.templates.store import COLUMNS, TemplateStore, save_store
 from wikianchor.pipelines.text.prose import judged_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor, Links
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP
 
-OURS = "wikianchor"
 # Beside whole wikis: the first pages of two, without templates.
 SLICES = ("et", "en")
 # What MediaWiki shows of each article, by title.
@@ -47,15 +58,15 @@ def compare_rightness(arguments: Namespace) -> None:
     """Print how what each tool makes of each dump differs from what MediaWiki shows."""
     homes = tools.install(arguments.tools, arguments.only)
     lines: list[list[object]] = []
-    for dump in given_dumps(arguments):
+    parts = [] if arguments.dumps else [(None, slices.dump(arguments.work, name)) for name in SLICES]
+    for dump in (mediawiki.read_dump(*given) for given in [*slices.given_or_whole(arguments.dumps), *parts]):
         name = f"templates-{dump.name}" if dump.templates else dump.name
         truth = mediawiki.judged(arguments, name, dump.site.language, dump.articles, dump.templates or None)
-        flags = [f"--dumps={dump.path}", f"--wikis={dump.site.wiki}", "--allow_truncated"]
-        job("sentences", _output(arguments.work, OURS), *flags)
-        lines.append([f"{dump.name}: {OURS}", *our_rightness(arguments.work, dump, truth)])
+        dataset = sentences_of(dump, arguments.work / "extractors")
+        lines.append([f"{dump.name}: wikianchor", *our_rightness(arguments.work, dump, truth, dataset)])
         for name, home in homes.items():
-            output = _output(arguments.work, name)
-            output.unlink() if output.is_file() else fresh(output)
+            output = fresh(arguments.work / "extractors-other") / name
+            output.parent.mkdir(parents=True)
             run(tools.command_of(name, home, dump.path, output, expand=bool(dump.templates)))
             articles = list(tools.articles_of(name, home, dump.path, output))
             lines.append([f"{dump.name}: {name}", *their_rightness(dump, truth, articles)])
@@ -63,26 +74,14 @@ def compare_rightness(arguments: Namespace) -> None:
     report("extractors", table([*head, "holes", "holes per million characters"], lines))
 
 
-def given_dumps(arguments: Namespace) -> Iterator[Dump]:
-    """Yield the dumps to measure, whole wikis first."""
-    parts = [] if arguments.dumps else [(None, slices.dump(arguments.work, name)) for name in SLICES]
-    return (mediawiki.read_dump(*given) for given in [*slices.given_or_whole(arguments.dumps), *parts])
-
-
-def _output(work: Path, name: str) -> Path:
-    work.mkdir(parents=True, exist_ok=True)
-    return work / f"extractors-{name}"
-
-
-def our_rightness(work: Path, dump: Dump, truth: Truth) -> list[object]:
+def our_rightness(work: Path, dump: Dump, truth: Truth, dataset: Dataset) -> list[object]:
     """Return the cells of wikianchor."""
-    output = _output(work, OURS)
-    definitions = list(rows_of(output, "templates", *COLUMNS))
+    definitions = list(rows_of(dataset, "templates", *COLUMNS))
     find = TemplateStore(save_store(str(work), definitions, dump.site.language)).find if definitions else None
     extractor = Extractor(dump.site, literal=not dump.templates, find_template=find)
     pages = {title: shown_page(extractor.extract(text, title), title, " ") for title, text in dump.articles.items()}
     articles = [Article(title, "\n".join(page["blocks"]), page["links"]) for title, page in pages.items()]
-    return [*agreement(truth, articles), *faults(dump, truth, rows_of(output, "sentences", "title", "text"))]
+    return [*agreement(truth, articles), *faults(dump, truth, rows_of(dataset, "sentences", "title", "text"))]
 
 
 def their_rightness(dump: Dump, truth: Truth, articles: list[Article]) -> list[object]:
@@ -124,13 +123,13 @@ def _folded(links: Counter[tuple[str, str]]) -> Counter[Any]:
 def faults(dump: Dump, truth: Truth, sentences: Iterable[tuple[str, ...]]) -> list[object]:
     """Return the number of sentences, the share word for word, holes, and holes per million characters."""
     rendered = {title: Rendered(answer["blocks"], unknown=False) for title, answer in truth.items()}
-    known = [(rendered[title].judge(text), len(text)) for title, text in sentences if title in rendered]
+    judged = judge_all(rendered, sentences)
     if not dump.templates:
         # Where templates are blank no words are missing.
-        return [len(known), "", "", ""]
-    counts, length = Counter(reason for reason, _ in known), sum(size for _, size in known)
-    rate = 1e6 * counts["hole"] / max(1, length)
-    return [len(known), f"{100 * counts[SAME] / max(1, len(known)):.2f}", counts["hole"], rate]
+        return [len(judged), "", "", ""]
+    counts, length = Counter(reason for reason, _, _ in judged), sum(len(text) for _, _, text in judged)
+    holes = counts[HOLE]
+    return [len(judged), per_cent(counts[SAME], len(judged)), holes, 1e6 * holes / max(1, length)]
 
 
 if __name__ == "__main__":

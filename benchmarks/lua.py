@@ -8,7 +8,6 @@ same text. CPU is that of the articles as they are.
 """
 
 import re
-import sys
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
@@ -17,9 +16,10 @@ from pathlib import Path
 from statistics import median
 
 from lib import generate, mediawiki, slices
-from lib.measure import job, report, rounds_of, run_parts, table
-from lib.mediawiki import REASONS, SAME, Rendered, rows_of
+from lib.measure import job, ratio, report, rounds_of, run_parts, table
+from lib.mediawiki import REASONS, SAME, Rendered, judge_all, per_cent, rows_of, show_some
 
+from wikianchor.pipelines.dataset.reader import dataset_at
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext.definitions import template_title
 
@@ -42,19 +42,16 @@ def compare(arguments: Namespace) -> None:
         return job("sentences", arguments.work / f"lua-{lua}", f"--dumps={path}", "--wikis=enwiki", f"--lua={lua}")
 
     cpu = rounds_of(arguments.rounds, {lua: partial(run, lua, whole) for lua in ("off", "on")})
-    ratio = median(on / off for on, off in zip(cpu["on"], cpu["off"], strict=True))
     lines: list[list[object]] = []
     for lua, times in cpu.items():
         run(lua, judged)
-        counts: Counter[str] = Counter()
-        for title, text in rows_of(arguments.work / f"lua-{lua}", "sentences", "title", "text"):
-            reason = pages[title].judge(text)
-            counts[reason] += 1
-            if reason != SAME and lua == "on" and sum(counts.values()) - counts[SAME] <= arguments.show:
-                print(f"{reason}: {title}: {text}", file=sys.stderr)
-        kept = sum(counts.values())
-        shares = [f"{100 * counts[SAME] / kept:.2f}", *(counts[reason] for reason in REASONS)]
-        lines.append([lua, f"{kept:,}", *shares, f"{median(times):.2f}", f"{ratio if lua == 'on' else 1:.2f}"])
+        dataset = dataset_at(str(arguments.work / f"lua-{lua}"))
+        sentences = judge_all(pages, rows_of(dataset, "sentences", "title", "text"))
+        if lua == "on":
+            show_some("with modules", [line for line in sentences if line[0] != SAME], arguments.show)
+        counts, kept = Counter(reason for reason, _, _ in sentences), len(sentences)
+        reasons = [counts[reason] for reason in REASONS]
+        lines.append([lua, kept, per_cent(counts[SAME], kept), *reasons, median(times), ratio(times, cpu["off"])])
     head = ["--lua", "sentences kept", "word for word, %", *REASONS, "CPU, s", "/ off"]
     report("Lua modules", table(head, lines))
 

@@ -25,27 +25,30 @@
   A second table has what is left out by its reason.
 """
 
-import json
-import random
 import re
 import sys
 from argparse import Namespace
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 from lib import mediawiki, slices
-from lib.measure import job, report, run_parts, table
+from lib.measure import report, run_parts, table
 from lib.mediawiki import (
     HOLE,
     JOINED,
     REASONS,
     SAME,
     Dump,
+    Page,
     Rendered,
     add_agreement,
+    judge_all,
+    per_cent,
     rates,
     rows_of,
+    sentences_of,
+    show_some,
     without_blanks,
 )
 
@@ -76,10 +79,9 @@ _LETTERS, _TRANSLATE = re.compile(r"\w+"), re.compile("&lt;/?translate&gt;")
 
 def compare_mediawiki(arguments: Namespace) -> None:
     """Print links and characters wiki by wiki."""
-    wanted = set(filter(None, arguments.wikis.split(",")))
     totals: dict[str, Counter[str]] = {}
     for wiki, (site, pages) in sorted(articles(slices.data() / "wikipedia-xml").items()):
-        if pages and (not wanted or wiki in wanted):
+        if pages and wiki in (arguments.wikis or [wiki]):
             truth = mediawiki.judged(arguments, wiki, site.language, pages)
             totals[wiki] = compare(site, pages, truth)
             print(f"{wiki}: {len(pages)} pages", file=sys.stderr)
@@ -132,41 +134,23 @@ def compare_templates(arguments: Namespace) -> None:
     """Print how many kept sentences stand in the pages that MediaWiki shows, for each way to read templates."""
     lines: list[list[object]] = []
     for dump in (mediawiki.read_dump(*given) for given in slices.given_or_whole(arguments.dumps)):
-        rendered, known = rendered_pages(arguments, dump)
+        titles = titles_of_templates(dump)
+        name = f"templates-{dump.name}"
+        truth = mediawiki.judged(arguments, name, dump.site.language, dump.articles, dump.templates)
+        pages = {
+            title: Rendered(answer["blocks"], not calls_of(dump.articles[title], dump.site) <= titles)
+            for title, answer in truth.items()
+        }
         for templates in ("builtin", "dump"):
-            output = arguments.work / f"templates-{templates}"
-            flags = (
-                f"--dumps={dump.path}",
-                f"--wikis={dump.site.wiki}",
-                f"--templates={templates}",
-                "--allow_truncated",
-            )
-            job("sentences", output, *flags)
-            judged = [
-                (rendered[title].judge(text), title, text)
-                for title, text in rows_of(output, "sentences", "title", "text")
-                if title in rendered
-            ]
-            differing = [line for line in judged if line[0] != SAME]
-            for line in sorted(random.Random(1).sample(differing, min(arguments.show, len(differing)))):
-                print(f"{dump.name}, {templates}: {': '.join(line)}", file=sys.stderr)
-            ledger = next(iter(json.loads((output / "manifest.json").read_text())["ledger"].values()))
-            counts, lost = Counter(reason for reason, _, _ in judged), ledger["sentences"].get("template", 0)
-            kept = len(judged)
-            shares = [f"{100 * part / max(1, of):.2f}" for part, of in ((lost, lost + kept), (counts[SAME], kept))]
-            lines.append([dump.name, known, templates, kept, *shares, *(counts[reason] for reason in REASONS)])
+            dataset = sentences_of(dump, arguments.work / f"templates-{templates}", f"--templates={templates}")
+            judged = judge_all(pages, rows_of(dataset, "sentences", "title", "text"))
+            show_some(f"{dump.name}, {templates}", [line for line in judged if line[0] != SAME], arguments.show)
+            counts, kept = Counter(reason for reason, _, _ in judged), len(judged)
+            lost = dataset.ledger[dump.site.wiki]["sentences"].get("template", 0)
+            shares = [per_cent(lost, lost + kept), per_cent(counts[SAME], kept)]
+            lines.append([dump.name, len(titles), templates, kept, *shares, *(counts[reason] for reason in REASONS)])
     head = ["wiki", "templates", "read by", "sentences kept", "lost to templates, %", "word for word, %", *REASONS]
     report("templates", table(head, lines))
-
-
-def rendered_pages(arguments: Namespace, dump: Dump) -> tuple[dict[str, Rendered], int]:
-    """Return the articles of a dump as MediaWiki shows them, by title, and the number of templates in the dump."""
-    titles = titles_of_templates(dump)
-    truth = mediawiki.judged(arguments, f"templates-{dump.name}", dump.site.language, dump.articles, dump.templates)
-    rendered: dict[str, Rendered] = {}
-    for title, answer in truth.items():
-        rendered[title] = Rendered(answer["blocks"], not calls_of(dump.articles[title], dump.site) <= titles)
-    return rendered, len(titles)
 
 
 def titles_of_templates(dump: Dump) -> set[str]:
@@ -195,76 +179,71 @@ def compare_documents(arguments: Namespace) -> None:
     lines: list[list[object]] = []
     chosen = [given for given in slices.given_or_whole(arguments.dumps) if arguments.dumps or given[0] is None]
     for dump in (mediawiki.read_dump(*given) for given in chosen):
-        name, templates = f"documents-{dump.name}", titles_of_templates(dump)
-        truth = mediawiki.judged(arguments, name, dump.site.language, dump.articles, dump.templates)
-        output = arguments.work / "documents"
-        flags = (f"--dumps={dump.path}", f"--wikis={dump.site.wiki}", "--documents", "--allow_truncated")
-        job("sentences", output, *flags)
+        templates = titles_of_templates(dump)
+        truth = html_of(arguments, dump)
+        dataset = sentences_of(dump, arguments.work / "documents", "--documents")
         total: Counter[str] = Counter()
         differing: list[tuple[str, str, Any]] = []
-        for title, text, sections, blocks, links in rows_of(output, "documents", *columns):
-            html = truth.get(title, {}).get("html")
-            if html is None:
+        for title, text, *parts in rows_of(dataset, "documents", *columns):
+            if title not in truth:
                 continue
-            theirs = mediawiki.structure_of(html)
-            ours: tuple[Counter[Any], Counter[Any]] = (
-                Counter((section["level"], without_blanks(section["title"])) for section in sections),
-                Counter(
-                    without_blanks(text[block["start"] : block["end"]])
-                    for block in blocks
-                    if block["kind"] in ("paragraph", "quotation")
-                ),
-            )
-            # Of a formula alone.
-            ours[1].pop("", None)
             total["pages"] += 1
-            kinds = ["headings"]
-            if calls_of(dump.articles[title], dump.site) <= templates:
-                kinds.append("paragraphs")
-                own = own_paragraphs(theirs[1], dump.articles[title])
-                add_agreement(total, "own", own, ours[1])
-                of_both = paragraph_links(dump, title, own, html), document_links(dump, title, text, links)
-                add_agreement(total, "links", *of_both)
-                differing += [(title, "no link", each) for each in of_both[0] - of_both[1]]
-            for kind, of_theirs, of_ours in zip(kinds, theirs, ours, strict=False):
-                add_agreement(total, kind, of_theirs, of_ours)
-                differing += [(title, f"no {kind[:-1]}", each) for each in of_theirs - of_ours]
-                differing += [(title, f"{kind[:-1]} of ours", each) for each in of_ours - of_theirs]
-        for difference in sorted(random.Random(1).sample(differing, min(arguments.show, len(differing)))):
-            print(f"{dump.name}: {difference}", file=sys.stderr)
-        shares = [f"{rate:.4f}" for rate in rates(total, "headings", "paragraphs")]
-        parts = [f"{rates(total, kind)[0]:.4f} of {total[f'{kind} theirs']:,}" for kind in ("own", "links")]
-        counts = [
-            total["pages"],
-            total["headings theirs"],
-            *shares[:2],
-            total["paragraphs theirs"],
-            *shares[2:],
-            *parts,
-        ]
-        lines.append([dump.name, *counts])
-    head = [
-        "wiki",
-        "pages",
-        "headings",
-        "recall",
-        "precision",
-        "paragraphs",
-        "recall",
-        "precision",
-        "recall, own",
-        "links",
-    ]
+            sides = sides_of(dump, title, truth[title], text, *parts)
+            if not calls_of(dump.articles[title], dump.site) <= templates:
+                sides = {"heading": sides["heading"]}
+            for kind, (theirs, ours) in sides.items():
+                add_agreement(total, kind, theirs, ours)
+                differing += [(title, f"no {kind}", each) for each in theirs - ours]
+                if kind in ("heading", "paragraph"):
+                    differing += [(title, f"{kind} of ours", each) for each in ours - theirs]
+        show_some(dump.name, differing, arguments.show)
+        shares = [f"{rate:.4f}" for rate in rates(total, "heading", "paragraph")]
+        recalls = [f"{rates(total, kind)[0]:.4f} of {total[f'{kind} theirs']:,}" for kind in ("own paragraph", "link")]
+        sizes = total["heading theirs"], total["paragraph theirs"]
+        lines.append([dump.name, total["pages"], sizes[0], *shares[:2], sizes[1], *shares[2:], *recalls])
+    head = ["wiki", "pages", "headings", "recall", "precision", "paragraphs", "recall", "precision", "recall, own"]
     targets = f"Targets: headings {HEADINGS}, paragraphs {PARAGRAPHS}, links {ALL_LINKS}."
-    report("documents", f"{table(head, lines)}\n\n{targets}")
+    report("documents", f"{table([*head, 'links'], lines)}\n\n{targets}")
 
 
-def paragraph_links(dump: Dump, title: str, own: Counter[str], html: str) -> Counter[tuple[str, str]]:
+def html_of(arguments: Namespace, dump: Dump) -> dict[str, str]:
+    """Return the HTML of the articles of a dump, by title."""
+    name = f"documents-{dump.name}"
+    truth = mediawiki.judged(arguments, name, dump.site.language, dump.articles, dump.templates)
+    return {title: answer["html"] for title, answer in truth.items() if answer["html"] is not None}
+
+
+def sides_of(
+    dump: Dump, title: str, html: str, text: str, sections: Any, blocks: Any, links: Any
+) -> dict[str, tuple[Counter[Any], Counter[Any]]]:
+    """Return what MediaWiki shows of an article and what its document has, by kind."""
+    page = Page(html)
+    paragraphs = Counter(map(without_blanks, page.paragraphs))
+    own = own_paragraphs(paragraphs, dump.articles[title])
+    ours = Counter(
+        without_blanks(text[block["start"] : block["end"]])
+        for block in blocks
+        if block["kind"] in ("paragraph", "quotation")
+    )
+    # Of a formula alone.
+    ours.pop("", None)
+    return {
+        "heading": (
+            page.headings,
+            Counter((section["level"], without_blanks(section["title"])) for section in sections),
+        ),
+        "paragraph": (paragraphs, ours),
+        "own paragraph": (own, ours),
+        "link": (paragraph_links(dump, title, own, page), document_links(dump, title, text, links)),
+    }
+
+
+def paragraph_links(dump: Dump, title: str, own: Counter[str], page: Page) -> Counter[tuple[str, str]]:
     """Return the links of own paragraphs to other articles of the wiki: their target and their text."""
     links: Counter[tuple[str, str]] = Counter()
-    for text, pages in mediawiki.linked_paragraphs(html):
-        for page, anchor in pages if text in own else ():
-            target = parse_target(page, dump.site)
+    for text, given in zip(page.paragraphs, page.links, strict=True):
+        for name, anchor in given if without_blanks(text) in own else ():
+            target = parse_target(name, dump.site)
             if target and anchor and not target.namespace and not target.interwiki and target.title not in ("", title):
                 links[target.title, anchor] += 1
     return links
@@ -304,45 +283,38 @@ def compare_prose(arguments: Namespace) -> None:
     losses: dict[str, Counter[str]] = {}
     more = [] if arguments.dumps else list(map(slices.whole, slices.WITH_MODULES))
     for dump in (mediawiki.read_dump(*given) for given in (*slices.given_or_whole(arguments.dumps), *more)):
-        name, titles = f"documents-{dump.name}", titles_of_templates(dump)
-        truth = mediawiki.judged(arguments, name, dump.site.language, dump.articles, dump.templates)
-        output = arguments.work / "prose"
-        flags = (f"--dumps={dump.path}", f"--wikis={dump.site.wiki}", "--documents", "--allow_truncated")
-        job("sentences", output, *flags)
-        kept: dict[str, list[tuple[str, str]]] = {}
-        for title, text, region in rows_of(output, "sentences", "title", "text", "region"):
-            kept.setdefault(title, []).append((text, region))
+        titles, truth = titles_of_templates(dump), html_of(arguments, dump)
+        dataset = sentences_of(dump, arguments.work / "prose", "--documents")
+        kept: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+        for title, text, region in rows_of(dataset, "sentences", "title", "text", "region"):
+            kept[title].append((text, region))
         total: Counter[str] = Counter()
-        for title, text, blocks in rows_of(output, "documents", "title", "text", "blocks"):
-            if (html := truth.get(title, {}).get("html")) is None:
+        differing: list[tuple[str, str, str]] = []
+        for title, text, blocks in rows_of(dataset, "documents", "title", "text", "blocks"):
+            if title not in truth:
                 continue
             ours = [(block["kind"], text[block["start"] : block["end"]]) for block in blocks]
-            theirs = mediawiki.text_of(_TRANSLATE.sub("", html))
+            page = Page(_TRANSLATE.sub("", truth[title]))
             wikitext = dump.articles[title]
-            for missing in add_prose(total, wikitext, theirs, ours, kept.get(title, [])):
-                if sum(missing.values()) >= MANY_WORDS and arguments.show:
-                    print(f"{dump.name}: {title}: {' '.join(missing)}", file=sys.stderr)
-            rendered = Rendered(theirs[1], not calls_of(wikitext, dump.site) <= titles)
-            for sentence, _ in kept.get(title, []):
-                reason = rendered.judge(sentence)
-                total[reason] += 1
-                if reason in (HOLE, JOINED) and arguments.show:
-                    print(f"{dump.name}: {title}: {reason}: {sentence}", file=sys.stderr)
-        shares = [f"{100 * total[f'{kind} found'] / max(1, total['words']):.2f}" for kind in ("text", "kept")]
+            missing = add_prose(total, wikitext, page, ours, kept[title])
+            differing += [("lost", title, " ".join(words)) for words in missing if words.total() >= MANY_WORDS]
+            rendered = Rendered(page.blocks, not calls_of(wikitext, dump.site) <= titles)
+            judged = judge_all({title: rendered}, ((title, sentence) for sentence, _ in kept[title]))
+            total.update(reason for reason, _, _ in judged)
+            differing += [line for line in judged if line[0] in (HOLE, JOINED)]
+        show_some(dump.name, differing, arguments.show)
+        shares = [per_cent(total[f"{kind} found"], total["words"]) for kind in ("text", "kept")]
+        bounds = [per_cent(total[kind], total["paragraphs"]) for kind in ("bounds", "blanks")]
         sentences = sum(map(len, kept.values()))
-        same = f"{100 * total[SAME] / max(1, sentences - total['template unknown']):.2f}"
-        bounds = [f"{100 * total[kind] / max(1, total['paragraphs']):.2f}" for kind in ("bounds", "blanks")]
+        same = per_cent(total[SAME], sentences - total["template unknown"])
         lines.append([dump.name, total["words"], *shares, *bounds, sentences, same, total[JOINED], total[HOLE]])
-        ledger = next(iter(json.loads((output / "manifest.json").read_text())["ledger"].values()))
-        losses[dump.name] = Counter({reason.removeprefix("fragment:"): n for reason, n in ledger["sentences"].items()})
+        ledger = dataset.ledger[dump.site.wiki]["sentences"]
+        losses[dump.name] = Counter({reason.removeprefix("fragment:"): number for reason, number in ledger.items()})
     head = ["wiki", "words of prose", "in the text, %", "in kept sentences, %", "cut or joined, %", "blanks, %"]
     head += ["sentences kept", "word for word, %", "across", "holes"]
-    reasons = sorted(
-        set().union(*losses.values()) - {"kept"}, key=lambda each: -sum(loss[each] for loss in losses.values())
-    )
+    reasons = [reason for reason, _ in sum(losses.values(), Counter[str]()).most_common() if reason != "kept"]
     rows_of_losses = [
-        [name, *(f"{100 * loss[reason] / max(1, loss.total()):.2f}" for reason in reasons)]
-        for name, loss in losses.items()
+        [name, *(per_cent(loss[reason], loss.total()) for reason in reasons)] for name, loss in losses.items()
     ]
     targets = f"Targets: {PROSE} % of the words in the text, no holes, {WORD_FOR_WORD} % word for word."
     report("prose", f"{table(head, lines)}\n\n{targets}\n\n{table(['left out, %', *reasons], rows_of_losses)}")
@@ -351,7 +323,7 @@ def compare_prose(arguments: Namespace) -> None:
 def add_prose(
     total: Counter[str],
     wikitext: str,
-    theirs: tuple[list[str], list[str]],
+    page: Page,
     ours: list[tuple[str, str]],
     kept: list[tuple[str, str]],
 ) -> Iterator[Counter[str]]:
@@ -360,13 +332,13 @@ def add_prose(
     Args:
         total: words of own paragraphs, those of them that our text and kept sentences have, and differing paragraphs.
         wikitext: that of the page.
-        theirs: the paragraphs and all blocks that MediaWiki shows, from `mediawiki.text_of`.
+        page: what MediaWiki shows of it.
         ours: our blocks, as kind and text.
         kept: our sentences, as text and region.
     """
-    paragraphs = [each for each in theirs[0] if own_paragraphs(Counter([without_blanks(each)]), wikitext)]
+    paragraphs = [each for each in page.paragraphs if own_paragraphs(Counter([without_blanks(each)]), wikitext)]
     blocks = Counter(without_blanks(text) for kind, text in ours if kind != "heading")
-    spaced = Counter(mediawiki.fold(text.replace(MISSING, "")) for kind, text in ours)
+    spaced = {mediawiki.fold(text.replace(MISSING, "")) for _, text in ours}
     missing: list[Counter[str]] = []
     for paragraph in paragraphs:
         unspaced, words = without_blanks(paragraph), Counter(_WORD.findall(paragraph))
@@ -374,13 +346,11 @@ def add_prose(
         if blocks[unspaced]:
             blocks[unspaced] -= 1
             total["text found"] += words.total()
-            total["blanks"] += not spaced[paragraph]
+            total["blanks"] += paragraph not in spaced
         else:
             missing.append(words)
-    rest = Counter[str]()
-    for kind, text in ours:
-        if kind != "heading" and blocks[without_blanks(text)]:
-            rest.update(_WORD.findall(text))
+    others = " ".join(text for kind, text in ours if kind != "heading" and blocks[without_blanks(text)])
+    rest = Counter(_WORD.findall(others))
     for words in missing:
         total["text found"] += (words & rest).total()
         yield words - rest
@@ -388,13 +358,11 @@ def add_prose(
     words_kept = Counter(_WORD.findall(" ".join(text for text, region in kept if region != "list")))
     total["kept found"] += (Counter(_WORD.findall(" ".join(paragraphs))) & words_kept).total()
     # Paragraphs that MediaWiki shows with other bounds.
-    shown = Counter(map(without_blanks, (*theirs[0], *theirs[1])))
-    together = "".join(map(without_blanks, theirs[1]))
-    for kind, text in ours:
-        if kind in ("paragraph", "quotation"):
-            unspaced = without_blanks(text)
-            total["paragraphs"] += 1
-            total["bounds"] += not shown[unspaced] and unspaced in together
+    shown = set(map(without_blanks, (*page.paragraphs, *page.blocks)))
+    together = "".join(map(without_blanks, page.blocks))
+    texts = [without_blanks(text) for kind, text in ours if kind in ("paragraph", "quotation")]
+    total["paragraphs"] += len(texts)
+    total["bounds"] += sum(text not in shown and text in together for text in texts)
 
 
 if __name__ == "__main__":
@@ -410,7 +378,7 @@ if __name__ == "__main__":
             **mediawiki.FLAGS,
             "--dumps": ([], f"of `templates` and `documents` (whole wikis): {slices.WIKI_AND_DUMP}"),
             "--show": (0, "differing sentences, headings and paragraphs to print, of each dump"),
-            "--wikis": ("", "database names, with commas between (all)"),
+            "--wikis": ([], "database names, of `mediawiki` (all)"),
         },
         rounds=1,
     )

@@ -6,11 +6,13 @@ TEMPLATES, the wiki's pages of the namespaces Template and Module as {"title", "
 template is blank.
 """
 
+import random
 import re
 import subprocess
+import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,7 +22,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import orjson
 
 from lib.generate import read_pages
-from wikianchor.pipelines.dataset.reader import read_batches, shards_of
+from lib.measure import job
+from wikianchor.pipelines.dataset.reader import Dataset, dataset_at
 from wikianchor.pipelines.text.writing import MISSING
 from wikianchor.pipelines.wikimedia.dumps import read_head
 from wikianchor.pipelines.wikimedia.site import Site, site_from_header
@@ -113,11 +116,26 @@ def _lines(pages: Mapping[str, str]) -> bytes:
     return b"".join(orjson.dumps({"title": title, "text": text}) + b"\n" for title, text in pages.items())
 
 
-def rows_of(dataset: Path, config: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+def sentences_of(dump: Dump, output: Path, *flags: str) -> Dataset:
+    """Run `wikianchor sentences` on a dump, and return the dataset."""
+    job("sentences", output, f"--dumps={dump.path}", f"--wikis={dump.site.wiki}", "--allow_truncated", *flags)
+    return dataset_at(str(output))
+
+
+def rows_of(dataset: Dataset, config: str, *columns: str) -> Iterator[tuple[Any, ...]]:
     """Yield the values of some columns of each row of a dataset."""
-    for shard in shards_of(str(dataset), config):
-        for batch in read_batches(shard, list(columns)):
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    return (tuple(row.values()) for row in dataset.iterate(config, columns))
+
+
+def show_some(name: str, differences: Sequence[tuple[Any, ...]], number: int) -> None:
+    """Print a random sample of differences to the terminal, `number` at most."""
+    for difference in sorted(random.Random(1).sample(differences, min(number, len(differences)))):
+        print(f"{name}: {': '.join(map(str, difference))}", file=sys.stderr)
+
+
+def per_cent(part: int, of: int) -> str:
+    """Return a share in per cent, 0 of nothing."""
+    return f"{100 * part / max(1, of):.2f}"
 
 
 def links_of(page: Mapping[str, Any]) -> Counter[tuple[str, str]]:
@@ -143,17 +161,29 @@ def rates(total: Counter[str], *kinds: str) -> list[float]:
     return [total[f"{kind} both"] / max(1, total[f"{kind} {side}"]) for kind in kinds for side in ("theirs", "ours")]
 
 
-class _Structure(HTMLParser):
-    """Collects the headings, paragraphs and blocks of a page without tables, images and notes."""
+class Page(HTMLParser):
+    """What a page in HTML shows, without tables, images and notes.
 
-    def __init__(self) -> None:
+    Attributes:
+        headings: (level, text without white space).
+        paragraphs: their texts, with white space folded.
+        links: the links of each paragraph to pages, as title and text without white space.
+        blocks: all text, block by block, with white space folded.
+
+    >>> page = Page('<h2><span>A</span></h2><p>b <i>c</i><br>d<sup class="reference">1</sup></p><ul><li>e</ul>')
+    >>> page.headings, page.paragraphs, page.blocks
+    (Counter({(2, 'A'): 1}), ['b c d'], ['A', 'b c', 'd', 'e'])
+    >>> Page('<p>a <a href="/wiki/B_c">b c</a>, <a href="/w/index.php?title=D&amp;action=edit">d</a></p>').links
+    [[('B c', 'bc'), ('D', 'd')]]
+    """
+
+    def __init__(self, html: str) -> None:
         super().__init__()
         self.headings: Counter[tuple[int, str]] = Counter()
-        # Paragraphs with their white space folded, and the links in each: address and text.
         self.paragraphs: list[str] = []
         self.links: list[list[tuple[str, str]]] = []
         # The text that is shown, with a line feed around each block.
-        self.shown: list[str] = []
+        self._shown: list[str] = []
         # The elements that are open; the number of them from the first on that is left out; the heading or paragraph
         # that is open, with its text and its links; and the address of the link that is open, with where it begins.
         self._open: list[str] = []
@@ -162,14 +192,16 @@ class _Structure(HTMLParser):
         self._text: list[str] = []
         self._links: list[tuple[str, str]] = []
         self._link: tuple[str, int] | None = None
+        # A line feed in HTML is a blank.
+        self.feed(html.replace("\n", " "))
+        self.close()
+        self.blocks = [block for line in "".join(self._shown).split("\n") if (block := fold(line))]
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         if tag in _VOID:
-            if self._hidden is None:
-                self._text.append("\n" if tag == "br" else "")
-                self.shown.append("\n" if tag in _BLOCKS else "")
+            self.handle_data("\n" if tag in _BLOCKS else "")
             return
-        self.shown.append("\n" if self._hidden is None and tag in _BLOCKS else "")
+        self._shown.append("\n" if self._hidden is None and tag in _BLOCKS else "")
         given = {name: value or "" for name, value in attributes}
         is_hidden = tag in _HIDDEN or _HIDDEN_CLASSES & set(given.get("class", "").split())
         if self._hidden is None and (is_hidden or given.get("typeof", "").startswith(("mw:File", "mw:Error mw:File"))):
@@ -185,26 +217,26 @@ class _Structure(HTMLParser):
             return
         while self._open.pop() != tag:
             pass
-        self.shown.append("\n" if self._hidden is None and tag in _BLOCKS else "")
+        self._shown.append("\n" if self._hidden is None and tag in _BLOCKS else "")
         if tag == "a" and self._link is not None:
             address, start = self._link
-            self._links.append((address, "".join(self._text[start:])))
+            if address.startswith("/"):
+                self._links.append((_title(address), without_blanks("".join(self._text[start:]))))
             self._link = None
         if self._hidden is not None and len(self._open) <= self._hidden:
             self._hidden = None
         elif self._hidden is None and tag == self._block:
-            if text := fold("".join(self._text)):
-                if tag == "p":
-                    self.paragraphs.append(text)
-                    self.links.append(self._links)
-                else:
-                    self.headings[int(tag[1]), without_blanks(text)] += 1
+            if (text := fold("".join(self._text))) and tag == "p":
+                self.paragraphs.append(text)
+                self.links.append(self._links)
+            elif text:
+                self.headings[int(tag[1]), without_blanks(text)] += 1
             self._block = ""
 
     def handle_data(self, data: str) -> None:
         if self._hidden is None:
             self._text.append(data)
-            self.shown.append(data)
+            self._shown.append(data)
 
 
 _VOID = frozenset(("br", "hr", "img", "input", "link", "meta", "wbr"))
@@ -245,30 +277,6 @@ _HIDDEN_CLASSES = frozenset(
 )
 
 
-def structure_of(html: str) -> tuple[Counter[Any], Counter[Any]]:
-    """Return the headings of a page, with their levels, and the text of its paragraphs, without white space.
-
-    >>> structure_of('<h2><span>A</span></h2><p>b<br/>c<sup class="reference">1</sup></p><table><tr><td><p>d</table>')
-    (Counter({(2, 'A'): 1}), Counter({'bc': 1}))
-    """
-    parser = _parsed(html)
-    return parser.headings, Counter(map(without_blanks, parser.paragraphs))
-
-
-def linked_paragraphs(html: str) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the text of each paragraph, and the title and the text of its links to pages, without white space.
-
-    >>> linked_paragraphs('<p>a <a href="/wiki/B_c">b c</a>, <a href="/w/index.php?title=D&amp;action=edit">d</a></p>')
-    [('abc,d', [('B c', 'bc'), ('D', 'd')])]
-    """
-    parser = _parsed(html)
-    paragraphs = []
-    for text, links in zip(parser.paragraphs, parser.links, strict=True):
-        pages = [(_title(address), without_blanks(anchor)) for address, anchor in links if address.startswith("/")]
-        paragraphs.append((without_blanks(text), pages))
-    return paragraphs
-
-
 def _title(address: str) -> str:
     parts = urlsplit(address)
     title = (
@@ -277,24 +285,6 @@ def _title(address: str) -> str:
         else re.split("/wiki/|/index.php/", unquote(parts.path))[-1]
     )
     return title.replace("_", " ")
-
-
-def text_of(html: str) -> tuple[list[str], list[str]]:
-    """Return the paragraphs of a page and all of its blocks, with white space folded.
-
-    >>> text_of("<p>a <i>b</i><br>c</p><ul><li>d</ul>")
-    (['a b c'], ['a b', 'c', 'd'])
-    """
-    parser = _parsed(html)
-    return parser.paragraphs, [block for line in "".join(parser.shown).split("\n") if (block := fold(line))]
-
-
-def _parsed(html: str) -> _Structure:
-    parser = _Structure()
-    # A line feed in HTML is a blank; those in `shown` are the ends of blocks.
-    parser.feed(html.replace("\n", " "))
-    parser.close()
-    return parser
 
 
 def without_blanks(text: str) -> str:
@@ -377,3 +367,8 @@ class Rendered:
         ):
             return "bracket mended"
         return "note or icon left out" if _NOTE.fullmatch("".join(missing)) else HOLE
+
+
+def judge_all(pages: Mapping[str, Rendered], sentences: Iterable[tuple[str, ...]]) -> list[tuple[str, str, str]]:
+    """Return what `Rendered.judge` says of sentences, given as title and text, of these pages; with title and text."""
+    return [(pages[title].judge(text), title, text) for title, text in sentences if title in pages]
