@@ -80,16 +80,14 @@ def measure(page: Path, name: str, table: Table, root: Path) -> int:
     if missing := sorted(set(re.findall(r"\$(\w+)", table.command)) - set(os.environ)):
         print(f"{name}: skipped: {', '.join(missing)} is not set", file=sys.stderr)
         return 0
-    changes = git(root, "status", "--porcelain", "--", *table.measures)
-    commit = git(root, "log", "-1", "--format=%h")
-    if changes or not commit:
-        reason = f"uncommitted changes in {', '.join(table.measures)}" if changes else "no commit"
+    if git(root, "status", "--porcelain", "--", *table.measures) != "":
+        reason = f"uncommitted changes in {', '.join(table.measures)}, or no git"
         print(f"{name}: not measured: {reason}: commit first, since the table names its commit", file=sys.stderr)
         return 1
+    commit = git(root, "log", "-1", "--format=%h")
     print(f"{name}: about {table.minutes:g} minutes", file=sys.stderr)
-    python, *rest = shlex.split(os.path.expandvars(table.command))
-    assert python == "python"
-    ended = subprocess.run([sys.executable, *rest], stdout=subprocess.PIPE, text=True, cwd=root)
+    command = [sys.executable, *shlex.split(os.path.expandvars(table.command))[1:]]
+    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=root)
     if ended.returncode:
         print(f"{name}: ended with {ended.returncode}: {table.command}", file=sys.stderr)
         return 1
@@ -97,13 +95,12 @@ def measure(page: Path, name: str, table: Table, root: Path) -> int:
     body = re.sub(r"^### ", "#### ", re.sub(r"\A### .*\n+", "", ended.stdout), flags=re.MULTILINE)
     first = f"Measured on commit {commit}, {time.strftime('%Y-%m-%d', time.gmtime())}, {machine()}."
     block = f"### {table.title}\n\n{first}\n\n`{table.command}`. {table.note}\n\n{body.strip()}\n"
-    text = page.read_text("utf-8")
-    start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
-    before, _, rest_of_page = text.partition(start)
-    if end not in rest_of_page:
-        print(f"{name}: {page.name} has no place for it: add {start.strip()} and {end}", file=sys.stderr)
+    place = rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)"
+    text, places = re.subn(place, lambda _: block, page.read_text("utf-8"), flags=re.DOTALL)
+    if not places:
+        print(f"{name}: {page.name} has no place for it: add <!-- {name} --> and <!-- /{name} -->", file=sys.stderr)
         return 1
-    page.write_text(before + start + block + end + rest_of_page.partition(end)[2], "utf-8")
+    page.write_text(text, "utf-8")
     return 0
 
 
