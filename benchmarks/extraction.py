@@ -21,7 +21,7 @@ from lib import generate, slices, tools
 from lib.measure import fresh, job, less, ratio, report, rounds_of, run, run_parts, seconds, table, unpack, wikianchor
 
 from wikianchor.pipelines.wikimedia.choices import ENGINES
-from wikianchor.pipelines.wikimedia.dumps import Range, content_of, read_range
+from wikianchor.pipelines.wikimedia.dumps import content_of
 from wikianchor.pipelines.wikimedia.wikidata import iter_lines
 
 
@@ -30,15 +30,14 @@ def sentences(work: Path, wiki: str | None, dump: Path, *flags: str) -> float:
     return job("sentences", work / "sentences", f"--dumps={dump}", *([f"--wikis={wiki}"] if wiki else []), *flags)
 
 
-def unpack_by_core(dump: Path) -> None:
-    """Decompress a dump as the pipelines do."""
-    for _ in read_range(Range(str(dump), 0, dump.stat().st_size, last=True, blocks=False)):
-        pass
+def unpack_by_core(dump: Path) -> int:
+    """Decompress a dump as the pipelines do, and return its size in bytes."""
+    return sum(map(len, content_of(str(dump))))
 
 
 def by_wikrs(home: Path, dump: Path, output: Path) -> float:
     """Run wikrs and return its CPU."""
-    return run(tools.command_of("wikrs", home, dump, output, expand=True)).user
+    return run(tools.command_of("wikrs", home, dump, output, expand=True)).ru_utime
 
 
 def compare_bz2(arguments: Namespace) -> None:
@@ -48,10 +47,12 @@ def compare_bz2(arguments: Namespace) -> None:
     dumps = [*slices.given_or_whole([]), *sliced]
     cases = {f"{kind}: start": partial(sentences, work, None, slices.DEMO, f"--engine={kind}") for kind in ENGINES}
     for wiki, dump in dumps:
-        cases[f"{dump.name}: bz2"] = partial(seconds, partial(unpack, dump))
-        cases[f"{dump.name}: wikrs"] = partial(by_wikrs, wikrs, dump, work / "wikrs.jsonl")
-        cases[f"{dump.name}: by the core"] = partial(seconds, partial(unpack_by_core, dump))
-        cases |= {f"{dump.name}: {kind}": partial(sentences, work, wiki, dump, f"--engine={kind}") for kind in ENGINES}
+        cases |= {
+            f"{dump.name}: bz2": partial(seconds, partial(unpack, dump)),
+            f"{dump.name}: wikrs": partial(by_wikrs, wikrs, dump, work / "wikrs.jsonl"),
+            f"{dump.name}: by the core": partial(seconds, partial(unpack_by_core, dump)),
+            **{f"{dump.name}: {kind}": partial(sentences, work, wiki, dump, f"--engine={kind}") for kind in ENGINES},
+        }
     times = rounds_of(arguments.rounds, cases)
     rows: list[list[Any]] = []
     for _, dump in dumps:
@@ -81,7 +82,7 @@ WITHOUT_CORE = (
 def entities(work: Path, wiki: str, kind: str, dump: Path) -> float:
     """Run `wikianchor entities` with either engine and return its CPU."""
     command = wikianchor("entities", f"--wikidata={dump}", f"--wikis={wiki}", f"--output={fresh(work / 'entities')}")
-    return run([command[0], "-c", WITHOUT_CORE, *command[3:]] if kind == "python" else command).user
+    return run([command[0], "-c", WITHOUT_CORE, *command[3:]] if kind == "python" else command).ru_utime
 
 
 def compare_wikidata(arguments: Namespace) -> None:

@@ -46,7 +46,7 @@ def compare(arguments: Namespace) -> None:
         for given in inputs:
             command = wikianchor(stage, *given.flags)
             costs = [run([*command, f"--output={fresh(arguments.work / 'memory')}"]) for _ in range(arguments.rounds)]
-            peaks.append(max(cost.peak for cost in costs))
+            peaks.append(max(cost.ru_maxrss for cost in costs) / 1024)
             print(f"{stage}, {given.size}: {peaks[-1]:.0f} MB", file=sys.stderr)
         growth = [f"{100 * (peak / peaks[1] - 1):+.1f} %" for peak in peaks[2:]]
         rows.append([f"{stage} ({', '.join(given.size for given in inputs)})", *map(round, peaks), *growth])

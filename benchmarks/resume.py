@@ -18,6 +18,7 @@ import time
 from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def measure(arguments: Namespace, stage: str) -> list[list[Any]]:
     fresh(output)
     unit, whole = finish(command, output)
     expected = digest(output)
-    start = run(command).user
+    start = run(command).ru_utime
     rows = []
     for share in (25, 50, 75, 95):
         fresh(output)
@@ -60,21 +61,15 @@ def measure(arguments: Namespace, stage: str) -> list[list[Any]]:
 
 def finish(command: Sequence[str | Path], output: Path) -> tuple[float, float]:
     """Run a command to its end; return the most user CPU between two finished steps, and all of it."""
-    steps, at, longest = 0, 0.0, 0.0
-    before = os.times().children_user
-    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    while process.poll() is None:
-        finished = sum(1 for _ in output.glob("_unfinished/*/finished/*"))
-        if finished > steps:
-            now = cpu(process.pid)
-            # What comes before the first step is the start.
-            longest = max(longest, now - at if steps else 0.0)
-            steps, at = finished, now
-        time.sleep(LOOK_SECONDS)
-    if process.returncode:
-        raise SystemExit(f"{command} ended with {process.returncode}: {process.communicate()[1].decode()[-500:]}")
-    whole = os.times().children_user - before
-    return max(longest, whole - at), whole
+    times: dict[int, float] = {}
+
+    def look(pid: int) -> None:
+        times.setdefault(sum(1 for _ in output.glob("_unfinished/*/finished/*")), cpu(pid))
+
+    whole = run(command, look, LOOK_SECONDS).ru_utime
+    # What comes before the first step is the start.
+    moments = [*(time for steps, time in times.items() if steps), whole]
+    return max((later - earlier for earlier, later in pairwise(moments)), default=whole), whole
 
 
 def kill_at(command: Sequence[str | Path], seconds: float) -> float:

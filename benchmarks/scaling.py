@@ -12,6 +12,7 @@ steps. `workers`: what a further worker costs, in CPU of its start and in memory
 
 import bz2
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,12 +28,19 @@ from typing import Any
 
 from lib import generate, slices
 from lib.many_links import entities, many_sentences, sample
-from lib.measure import UNPACK, fresh, less, ratio, report, rounds_of, run, run_parts, table, watched, wikianchor
+from lib.measure import fresh, job, less, ratio, report, rounds_of, run_parts, table, watched, wikianchor
 
 from tests.engine.kills import workers_of
 from wikianchor.pipelines.engine.worker_status import STATUS_BYTES, WorkerStatus
 
 LOOK_SECONDS = 0.1
+# A program that decompresses the bz2 file of its argument.
+UNPACK = """
+import bz2, sys
+with bz2.open(sys.argv[1]) as file:
+    while file.read(4 << 20):
+        pass
+"""
 
 
 def compare_sentences(arguments: Namespace) -> None:
@@ -66,10 +74,8 @@ def single_stream(work: Path, language: str, megabytes: float) -> Path:
     plain = slices.dump(work, language, megabytes, "xml")
 
     def write(path: Path) -> None:
-        packer = bz2.BZ2Compressor()
-        with plain.open("rb") as source, path.open("wb") as file:
-            file.writelines(map(packer.compress, iter(lambda: source.read(generate.MEMBER_BYTES), b"")))
-            file.write(packer.flush())
+        with plain.open("rb") as source, bz2.open(path, "wb") as file:
+            shutil.copyfileobj(source, file)
 
     return generate.kept(plain.with_suffix(".single.xml.bz2"), write)
 
@@ -124,7 +130,7 @@ def limits_of(
     ]
 
 
-def run_beside(commands: Sequence[Sequence[str | Path]], watched: int) -> tuple[float, defaultdict[str, float]]:
+def run_beside(commands: Sequence[Sequence[str | Path]], watched: int = 0) -> tuple[float, defaultdict[str, float]]:
     """Run commands at the same time; return the seconds until the last has ended, and those in which only one worker
     process of the first had an element: by step, "waiting" for steps that others have been seen at too.
 
@@ -175,30 +181,22 @@ def gain_of_two(path: Path) -> float:
     after the two; where the machine was slower for it than for the two, the gain is 2.
     """
     program = [sys.executable, "-c", UNPACK, str(path)]
-    walls = []
-    for number in (1, 2, 1):
-        start = time.monotonic()
-        cores = sorted(os.sched_getaffinity(0))[:number]
-        processes = [subprocess.Popen(["taskset", "--cpu-list", str(core), *program]) for core in cores]
-        for process in processes:
-            assert process.wait() == 0
-        walls.append(time.monotonic() - start)
+    pinned = [["taskset", "--cpu-list", str(core), *program] for core in sorted(os.sched_getaffinity(0))]
+    walls = [run_beside(pinned[:number])[0] for number in (1, 2, 1)]
     return min(2.0, (walls[0] + walls[2]) / walls[1])
 
 
 def compare_workers(arguments: Namespace) -> None:
     """Print what more workers cost: the CPU of their start, and memory while they work."""
     dump = slices.dump(arguments.work, arguments.language, arguments.megabytes / 4)
+    output = arguments.work / "workers"
     rows: list[list[Any]] = []
     for count in (1, 2, 4, 8):
-
-        def command(path: Path, workers: int = count) -> list[str | Path]:
-            output = fresh(arguments.work / "workers")
-            return wikianchor("sentences", f"--dumps={path}", f"--workers={workers}", f"--output={output}")
-
-        costs = [run(command(slices.DEMO)) for _ in range(arguments.rounds)]
-        start = median(cost.user for cost in costs)
-        memory = watched(command(dump), LOOK_SECONDS)[2]
+        workers = f"--workers={count}"
+        starts = [job("sentences", output, f"--dumps={slices.DEMO}", workers) for _ in range(arguments.rounds)]
+        start = median(starts)
+        command = wikianchor("sentences", f"--dumps={dump}", workers, f"--output={fresh(output)}")
+        memory = watched(command, LOOK_SECONDS)[2]
         more = (count - rows[-1][0], start - rows[-1][1], memory - rows[-1][3]) if rows else None
         rows.append([count, start, more[1] / more[0] if more else "", memory, more[2] / more[0] if more else ""])
     head = ["workers", "user CPU of the sample, s", "each more, s", "memory of all, MB", "each more, MB"]

@@ -20,7 +20,6 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from operator import truediv
 from pathlib import Path
 from statistics import median
@@ -28,67 +27,49 @@ from typing import Any, TypeVar
 
 from wikianchor.io.markdown import markdown_table
 from wikianchor.pipelines.cli.commands import COMMANDS
+from wikianchor.pipelines.dataset.reader import finished_datasets
 
 ROOT = Path(__file__).resolve().parents[2]
 ERROR_LINES = 15
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Cost:
-    """User CPU of a process and its children in seconds, and the highest peak memory of one of them in MB."""
+def run(
+    command: Sequence[str | Path], look: Callable[[int], object] | None = None, every: float = 1.0
+) -> resource.struct_rusage:
+    """Run a command to its end and return what it and its children have used.
 
-    user: float
-    peak: float
+    Its peak memory is that of its largest process, and at least that of this process at the start (see `apart`).
 
-
-def run(command: Sequence[str | Path]) -> Cost:
-    """Run a command to its end and return its cost.
+    Args:
+        command: the command line.
+        look: is called with the id of the process again and again.
+        every: seconds from one look to the next.
 
     Raises:
         SystemExit: the command fails; its last lines are printed.
     """
+    words = [str(word) for word in command]
     with tempfile.TemporaryFile() as log:
-        # Not subprocess, which may use vfork: a child's peak memory would begin with that of this process.
-        pid = os.posix_spawnp(
-            str(command[0]),
-            [str(part) for part in command],
-            os.environ,
-            file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_DUP2, log.fileno(), 1),
-                (os.POSIX_SPAWN_DUP2, log.fileno(), 2),
-            ],
-        )
-        _, status, usage = os.wait4(pid, 0)
-        if status:
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        while look and os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            look(process.pid)
+            time.sleep(every)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
             log.seek(0)
             tail = "\n".join(log.read().decode("utf-8", "replace").splitlines()[-ERROR_LINES:])
-            line, code = shlex.join(map(str, command)), os.waitstatus_to_exitcode(status)
-            raise SystemExit(f"{line}\nended with {code}:\n{tail}")
-    return Cost(usage.ru_utime, usage.ru_maxrss / 1024)
+            raise SystemExit(f"{shlex.join(words)}\nended with {process.returncode}:\n{tail}")
+    return usage
 
 
-# A program that decompresses the bz2 file of its argument.
-UNPACK = """
-import bz2, sys
-with bz2.open(sys.argv[1]) as file:
-    while file.read(4 << 20):
-        pass
-"""
-
-
-def watched(command: Sequence[str | Path], look: float = 1.0) -> tuple[int, int, int]:
+def watched(command: Sequence[str | Path], every: float = 1.0) -> tuple[int, int, int]:
     """Run a command; return its user CPU and wall time in seconds, and the peak memory of all its processes in MB, seen
-    every `look` seconds: what they share counts once."""
-    start, before, peak = time.monotonic(), os.times().children_user, 0
-    with subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=sys.stderr) as process:
-        while process.poll() is None:
-            peak = max(peak, sum(map(shared_size, family(process.pid))))
-            time.sleep(look)
-    if process.returncode:
-        raise SystemExit(f"{command} ended with {process.returncode}")
-    return round(os.times().children_user - before), round(time.monotonic() - start), round(peak / 1024)
+    every so many seconds: what they share counts once."""
+    start, sizes = time.monotonic(), [0]
+    usage = run(command, lambda pid: sizes.append(sum(map(shared_size, family(pid)))), every)
+    return round(usage.ru_utime), round(time.monotonic() - start), round(max(sizes) / 1024)
 
 
 def family(pid: int) -> list[int]:
@@ -119,19 +100,15 @@ def unpack(path: Path) -> int:
         return sum(map(len, iter(lambda: file.read(4 << 20), b"")))
 
 
-# The beginnings of flags that set the number of workers.
-WORKER_FLAGS = ("--workers", "--direct_", "--runner")
+def wikianchor(command: str, *flags: str | Path) -> list[str | Path]:
+    """Return the command line that runs a command of `wikianchor` with this Python.
 
-
-def wikianchor(*arguments: str | Path) -> list[str | Path]:
-    """Return the command line that runs `wikianchor` with this Python.
-
-    It has one worker unless a flag says otherwise, because the default depends on the machine.
+    A pipeline has one worker unless a flag says otherwise, because the default depends on the machine.
     """
-    given = any(str(argument).startswith(WORKER_FLAGS) for argument in arguments)
-    command = COMMANDS.get(str(arguments[0])) if arguments else None
-    workers = ["--workers=1"] if command and command.is_pipeline and not given else []
-    return [sys.executable, "-m", "wikianchor", *arguments, *workers]
+    is_pipeline = command in COMMANDS and COMMANDS[command].is_pipeline
+    given = any(str(flag).startswith("--workers") for flag in flags)
+    workers = ["--workers=1"] if is_pipeline and not given else []
+    return [sys.executable, "-m", "wikianchor", command, *flags, *workers]
 
 
 def fresh(directory: Path) -> Path:
@@ -142,7 +119,7 @@ def fresh(directory: Path) -> Path:
 
 def job(stage: str, output: Path, *flags: str | Path) -> float:
     """Run a stage of `wikianchor` into a new directory and return its user CPU."""
-    return run(wikianchor(stage, *flags, f"--output={fresh(output)}")).user
+    return run(wikianchor(stage, *flags, f"--output={fresh(output)}")).ru_utime
 
 
 def apart(function: Callable[..., T], *arguments: Any) -> T:
@@ -181,8 +158,7 @@ def ratio(above: Sequence[float], below: Sequence[float]) -> float:
 
 def digest(directory: Path) -> str:
     """Return a checksum of the shards and ledgers of all datasets below a directory."""
-    manifests = [json.loads(path.read_text()) for path in sorted(directory.rglob("manifest.json"))]
-    content = [[manifest["configs"], manifest["ledger"]] for manifest in manifests]
+    content = [[dataset.configs, dataset.ledger] for dataset in finished_datasets(str(directory))]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
