@@ -19,7 +19,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
 from lib import tools
 from lib.many_links import build_documents
 from lib.measure import digest, job, report, run, run_parts, table
@@ -71,7 +70,7 @@ def _line(dump: Path, work: Path, homes: dict[str, Path]) -> list[Any]:
     flags = [f"--{name}={out / name}" for name in ("documents", "mentions", "entities")]
     times = [job("linking", out / name, *flags, "--split=0.1,0.1") for name in ("one", "two")]
     same = "yes" if digest(out / "one") == digest(out / "two") else "no"
-    ledger = json.loads((out / "one/manifest.json").read_text())["ledger"]
+    ledger = dataset_at(str(out / "one")).ledger
     links, counts = ledger["links"][wiki], ledger["candidates"][wiki]
     known = links_to_pages(out / "sentences" / wiki, out / "documents", wiki)
     shares: list[Any] = [100 * counts.get(name, 0) / links["kept"] for name in PER_CENT]
@@ -106,13 +105,12 @@ def among_30(home: Path, dump: Path, out: Path) -> int:
         ],
     }
     for step, flags in steps.items():
-        peer: list[str | Path] = [home / "bin/wikipedia2vec", step, "--pool-size=1", *flags]
-        run(peer)
+        run([home / "bin/wikipedia2vec", step, "--pool-size=1", *flags])
     linking = dataset_at(str(out / "one"))
     configs = "linking", "linking_dev", "linking_test"
-    rows = chain(*(batch.to_pylist() for name in configs for batch in linking.batches(name, ["surface", "qid"])))
-    sitelinks = dataset_at(str(out / "entities")).batches("sitelinks", ["qid", "title"])
-    titles = {row["qid"]: row["title"] for batch in sitelinks for row in batch.to_pylist()}
+    rows = chain(*(linking.iterate(name, ["surface", "qid"]) for name in configs))
+    sitelinks = dataset_at(str(out / "entities")).iterate("sitelinks", ["qid", "title"])
+    titles = {row["qid"]: row["title"] for row in sitelinks}
     lines = "\n".join(json.dumps([row["surface"], titles[row["qid"]]]) for row in rows)
     command: list[str | Path] = [home / "bin/python", "-c", _AMONG_30, words, mentions]
     return int(subprocess.run(command, input=lines, stdout=subprocess.PIPE, text=True, check=True).stdout)
@@ -120,21 +118,16 @@ def among_30(home: Path, dump: Path, out: Path) -> int:
 
 def links_to_pages(sentences: Path, documents: Path, wiki: str) -> int:
     """Return the number of links to titles that a wiki has, whatever items say; a redirect leads to what it names."""
-    titles: dict[str, tuple[str | None, str | None]] = {}
-    for batch in dataset_at(str(sentences)).batches("titles", ["title", "redirect", "redirect_fragment"]):
-        titles |= {row["title"]: (row["redirect"], row["redirect_fragment"]) for row in batch.to_pylist()}
+    pages = dataset_at(str(sentences)).iterate("titles", ["title", "redirect", "redirect_fragment"])
+    titles = {page["title"]: (page["redirect"], page["redirect_fragment"]) for page in pages}
 
     def leads_to_page(title: str, steps: int = 0) -> bool:
         target, fragment = titles.get(title, ("", ""))
         # A redirect to a section of a page leads to no page as a whole.
         return target is None or bool(target and not fragment and steps < 10 and leads_to_page(target, steps + 1))
 
-    number = 0
-    for batch in dataset_at(str(documents)).batches("documents", ["links"]):
-        links = batch["links"].flatten()
-        of_wiki = links.filter(pc.equal(links.field("wiki"), wiki))
-        number += sum(map(leads_to_page, of_wiki.field("target").to_pylist()))
-    return number
+    links = (link for row in dataset_at(str(documents)).iterate("documents", ["links"]) for link in row["links"])
+    return sum(leads_to_page(link["target"]) for link in links if link["wiki"] == wiki)
 
 
 if __name__ == "__main__":

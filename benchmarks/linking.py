@@ -14,7 +14,6 @@ They read real sentences copied under new titles, and a stand-in for Wikidata th
 - `export`: rows of `pairs` per CPU second, by default options, less the start as above. Target: 150,000.
 """
 
-import json
 from argparse import Namespace
 from collections.abc import Callable
 from functools import partial
@@ -24,14 +23,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from lib.many_links import entities, many_sentences, open_dataset, sample
+from lib.many_links import entities, many_sentences, sample
 from lib.measure import fresh, job, less, ratio, report, rounds_of, run_parts, seconds, table
 from results import machine
 
 from wikianchor.pipelines.arrays.hashing import mix
 from wikianchor.pipelines.dataset.part_writer import PartWriter
-from wikianchor.pipelines.dataset.reader import open_datasets, read_batches
+from wikianchor.pipelines.dataset.reader import dataset_at, read_batches
 from wikianchor.pipelines.pairs.steps import SENTENCE_COLUMNS
 from wikianchor.schemas import pairs as pairs_schema
 
@@ -60,13 +58,15 @@ def compare_pairs(arguments: Namespace) -> None:
     }
     times = rounds_of(arguments.rounds, cases)
     times["many types, less that"] = less(times[many], times[bound])
+    ratios = {
+        many: [ratio(times[many], times[bound]), "", ratio(times[many], times[raw])],
+        single: ["", ratio(times[single], times[many]), ""],
+    }
     lines: list[list[Any]] = []
     for name, column in times.items():
         counts, time = links.get(name, links[many]), median(column)
-        against = ratio(column, times[bound]) if name == many else ""
-        skew = ratio(column, times[many]) if name == single else ""
-        ratios = [against, skew, ratio(column, times[raw]) if name == many else ""]
-        lines.append([name, counts["seen"], counts["kept"], time, round(counts["seen"] / time), *ratios])
+        rate = round(counts["seen"] / time)
+        lines.append([name, counts["seen"], counts["kept"], time, rate, *ratios.get(name, ["", "", ""])])
     head = ["job", "links", "kept", "CPU s", "links / CPU s", f"times {bound.removesuffix(' alone')}"]
     head += [f"times {many}", f"times {raw}"]
     targets = "Targets: 300,000 links decided per CPU second; a type at most 1.2 times, curation at most 1.15 times."
@@ -75,11 +75,10 @@ def compare_pairs(arguments: Namespace) -> None:
 
 def read_sort_write(rows: Path, pairs: Path) -> None:
     """Read the columns that `pairs` reads and write its rows again in a random order."""
-    for _ in open_dataset(rows).batches("sentences", SENTENCE_COLUMNS):
+    for _ in dataset_at(str(rows)).batches("sentences", SENTENCE_COLUMNS):
         pass
-    written = open_datasets(str(pairs), "pairs", pairs_schema.VERSION, "pairs")[0]
     directory = str(fresh(pairs.with_name("read-sort-write")))
-    for number, shard in enumerate(written.shards("pairs")):
+    for number, shard in enumerate(dataset_at(str(pairs)).shards("pairs")):
         batches = pa.Table.from_batches(list(read_batches(shard, pairs_schema.SCHEMA.names)))
         batches = batches.take(pa.array(np.argsort(mix(number, np.arange(batches.num_rows)))))
         with PartWriter(directory, "pairs", number, pairs_schema.SCHEMA, pairs_schema.REPEATING) as writer:
@@ -102,13 +101,8 @@ def compare_mentions(arguments: Namespace) -> None:
     cases = {name: partial(job, "mentions", work / f"mentions-{name}", *of[1]) for name, of in datasets.items()}
     times = rounds_of(arguments.rounds, cases)
     for name in arguments.languages:
-        size = (
-            sum(
-                pc.sum(pc.binary_length(batch.column("text"))).as_py() or 0
-                for batch in open_dataset(datasets[name][0]).batches("sentences", ["text"])
-            )
-            / 1e6
-        )
+        texts = dataset_at(str(datasets[name][0])).iterate("sentences", ["text"])
+        size = sum(len(row["text"].encode()) for row in texts) / 1e6
         links, time = links_of(work / f"mentions-{name}")["seen"], median(less(times[name], times["start"]))
         lines.append([name, links, size, median(times[name]), round(links / time), size / time])
     report("mentions", table(["wiki", "links", "MB of text", "CPU s", "links / CPU s", "MB / CPU s"], lines))
@@ -116,8 +110,7 @@ def compare_mentions(arguments: Namespace) -> None:
 
 def links_of(directory: Path) -> dict[str, int]:
     """Return the ledger of the links of the only wiki of a dataset."""
-    ledger: dict[str, dict[str, int]] = json.loads((directory / "manifest.json").read_text())["ledger"]["links"]
-    return next(iter(ledger.values()))
+    return next(iter(dataset_at(str(directory)).ledger["links"].values()))
 
 
 def compare_export(arguments: Namespace) -> None:

@@ -70,14 +70,14 @@ def for_entities(arguments: Namespace, times: int) -> Input:
     """Return the items of a dump, in lines of 2 KB."""
     source = dump(arguments, times)
     path = arguments.work / f"wikidata-{source.stem}-2000.json.gz"
-    apart(write_items, source, path)
+    apart(write_items, source, f"{arguments.language}wiki", path)
     return Input(f"{path.stat().st_size / 1e6:.0f} MB", [f"--wikidata={path}", f"--wikis={arguments.language}wiki"])
 
 
-def write_items(source: Path, path: Path) -> None:
+def write_items(source: Path, wiki: str, path: Path) -> None:
     """Write the items of a dump, unless they exist."""
-    items = generate.items_of(generate.articles([str(source)]))
-    generate.kept(path, lambda path: generate.write_items(items, path, line_bytes=2000))
+    titles = generate.article_titles(str(source))
+    generate.kept(path, lambda path: generate.write_items(wiki, titles, path, line_bytes=2000))
 
 
 def for_pairs(arguments: Namespace, times: int) -> Input:
@@ -94,8 +94,8 @@ def for_news(arguments: Namespace, times: int) -> Input:
     """Return a generated Wikinews."""
     pages, directory = arguments.pages * times, arguments.work / f"news-en-{arguments.pages * times}"
     if not directory.exists():
-        command: list[str | Path] = [sys.executable, ROOT / "tests/wikinews.py", "--languages=en", f"--pages={pages}"]
-        run([*command, f"--output={directory}"])
+        flags = ["--languages=en", f"--pages={pages}", f"--output={directory}"]
+        run([sys.executable, ROOT / "tests/wikinews.py", *flags])
     return Input(f"{pages:,} pages", [f"--dumps={directory}/*.xml.bz2"])
 
 
@@ -109,10 +109,9 @@ def text_of(arguments: Namespace, lines: int) -> Path:
 
 
 def corpus_of(arguments: Namespace, lines: int) -> Path:
-    """Return the `corpus` dataset of these lines; build it unless it exists."""
+    """Return the `corpus` dataset of these lines."""
     corpus: Path = arguments.work / f"clinic-corpus-{lines}"
-    if not corpus.exists():
-        run(wikianchor("corpus", f"--input={text_of(arguments, lines)}", f"--output={corpus}"))
+    run(wikianchor("corpus", f"--input={text_of(arguments, lines)}", f"--output={corpus}"))
     return corpus
 
 
@@ -127,10 +126,10 @@ def for_negatives(arguments: Namespace, times: int) -> Input:
     lines, model = arguments.lines * times, arguments.work / "clinic-t5"
     corpus = corpus_of(arguments, lines)
     if not model.exists():
-        task = wikianchor("train", "t5", "--new=tiny", "--vocabulary_size=1000", f"--output={model}")
         # Fewer lines do not give the pieces of its vocabulary.
-        task += [f"--data={corpus_of(arguments, 100)}", "--epochs=1", "--step_size=32"]
-        run([*task, "--max_length=64", "--held_out=8"])
+        flags = [f"--data={corpus_of(arguments, 100)}", "--new=tiny", "--vocabulary_size=1000", "--epochs=1"]
+        flags += ["--step_size=32", "--max_length=64", "--held_out=8"]
+        run(wikianchor("train", "t5", *flags, f"--output={model}"))
     given = [f"--corpus={corpus}", f"--model={model / 'model'}", "--beams=4", "--negatives=1", "--longest=60"]
     return Input(f"{lines:,} lines", [*given, "--share=0.1", "--near=1"])
 

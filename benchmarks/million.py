@@ -9,7 +9,6 @@ pages counted once (proportional set size), sampled each second. A process may h
 the same bytes.
 """
 
-import json
 import resource
 import sys
 from argparse import Namespace
@@ -19,6 +18,8 @@ from typing import Any
 
 from lib import generate, slices
 from lib.measure import apart, digest, fresh, report, run_parts, table, watched, wikianchor
+
+from wikianchor.pipelines.dataset.reader import dataset_at
 
 MEAN_BYTES = 10_000
 
@@ -37,11 +38,9 @@ def compare(arguments: Namespace) -> None:
         output = fresh(arguments.work / f"million-out-{len(rows)}")
         costs = watched(wikianchor("build", f"--dumps={dumps}", f"--output={output}", "--min_links=10", *workers))
         digests.add(digest(output))
-        sentences, pairs = (
-            json.loads((output / name / "manifest.json").read_text()) for name in (f"sentences/{wiki}", "pairs")
-        )
-        counts, rows_of_pairs = sentences["ledger"][wiki], pairs["configs"]["pairs"]["rows"]
-        rows.append([name, *costs, counts["pages"]["articles"], counts["links"]["seen"], rows_of_pairs])
+        counts = dataset_at(f"{output}/sentences/{wiki}").ledger[wiki]
+        pairs = dataset_at(f"{output}/pairs").rows("pairs")
+        rows.append([name, *costs, counts["pages"]["articles"], counts["links"]["seen"], pairs])
         print(rows[-1], file=sys.stderr)
     head = ["run", "user CPU s", "wall s", "peak of all processes, MB", "articles", "links seen", "pairs"]
     sizes = ", ".join(f"{path.name} {path.stat().st_size / 1e6:,.0f} MB" for path in sorted(dumps.iterdir()))
@@ -62,9 +61,9 @@ def write(dumps: Path, language: str, pages: int) -> None:
     source = generate.Source(source.head, source.site, chosen)
     dump = dumps / f"{language}wiki-20260101-pages-articles.xml"
     generate.write_dump(source, dump, pages=pages, closed=True, distinct=True)
-    items = generate.items_of(generate.articles([str(dump)]))
+    titles = generate.article_titles(str(dump))
     wikidata = dumps / "wikidata-20260101-all.json.gz"
-    generate.kept(wikidata, lambda path: generate.write_items(items, path, line_bytes=500))
+    generate.kept(wikidata, lambda path: generate.write_items(f"{language}wiki", titles, path, line_bytes=500))
 
 
 if __name__ == "__main__":

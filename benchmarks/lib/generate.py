@@ -20,8 +20,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from wikianchor.io.errors import Truncated
-from wikianchor.io.storage import file_size
-from wikianchor.pipelines.wikimedia.dumps import Range, read_head, read_range
+from wikianchor.pipelines.wikimedia.dumps import read_head, read_range, whole_file
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, parse_page
 from wikianchor.pipelines.wikimedia.site import Site, site_from_header
 from wikianchor.pipelines.wikimedia.titles import parse_target
@@ -38,9 +37,6 @@ _WEIGHTS = list(itertools.accumulate(1 / rank for rank in range(1, TYPES + 1)))
 _BOUNDS = [weight / _WEIGHTS[-1] for weight in _WEIGHTS]
 # Languages of the labels of a well-known item.
 LABELS = ("en", "de", "fr", "es", "ru", "ja", "zh", "ar", "uk", "el", "bn", "hi", "ko", "pl", "pt", "tr", "vi", "fa")
-
-# Number of an item, and (wiki, title, page id) of its pages.
-Item = tuple[int, list[tuple[str, str, int]]]
 
 
 def kept(path: Path, write: Callable[[Path], object]) -> Path:
@@ -69,7 +65,7 @@ class Source:
 def read_pages(path: str) -> Iterator[Page]:
     """Yield the pages of a dump; of a truncated one its complete pages."""
     with suppress(Truncated):
-        for raw, _ in cut_pages(read_range(Range(path, 0, file_size(path), last=True)), path):
+        for raw, _ in cut_pages(read_range(whole_file(path)), path):
             yield parse_page(raw, path)
 
 
@@ -81,9 +77,6 @@ def read_source(paths: Sequence[str]) -> Source:
     for page in itertools.chain.from_iterable(map(read_pages, paths)):
         if page.namespace is None:
             page = page._replace(namespace=getattr(parse_target(page.title, site), "namespace", 0))
-        if page.redirect == "":
-            # Older exports mark a redirect and do not say where it leads.
-            page = page._replace(redirect=match[1].strip() if (match := _TARGET.search(page.text)) else None)
         # Dumps of several years hold a page more than once, some under another title.
         pages.setdefault(page.title, page)
     by_id = {page.page_id: page for page in pages.values()}
@@ -224,29 +217,18 @@ def type_of(title: str, dominant: float) -> tuple[int, int | None]:
     return FIRST_TYPE + rank, None
 
 
-def articles(paths: Sequence[str]) -> Iterator[tuple[str, str, int]]:
-    """Yield (wiki, title, page id) for each article of the dumps that is no redirect."""
-    for path in paths:
-        wiki = site_from_header(read_head(path).decode("utf-8", "replace"), None, path).wiki
-        pages = (page for page in read_pages(path) if not page.namespace and page.redirect is None)
-        yield from ((wiki, page.title, page.page_id) for page in pages)
+def article_titles(path: str) -> Iterator[str]:
+    """Yield the titles of the articles of a dump, without redirects."""
+    return (page.title for page in read_pages(path) if not page.namespace and page.redirect is None)
 
 
-def items_of(articles: Iterable[tuple[str, str, int]]) -> Iterator[Item]:
-    """Yield (number of an item, its pages): articles of one title in several wikis are one item."""
-    by_title: dict[str, list[tuple[str, str, int]]] = {}
-    for article in articles:
-        by_title.setdefault(article[1], []).append(article)
-    return ((FIRST_ITEM + order, pages) for order, pages in enumerate(by_title.values()))
-
-
-def item_line(qid: int, title: str, sitelinks: Sequence[tuple[str, str]], dominant: float, line_bytes: int) -> bytes:
+def item_line(qid: int, wiki: str, title: str, dominant: float, line_bytes: int) -> bytes:
     """Return the line of an item.
 
     Args:
         qid: its number.
-        title: its label.
-        sitelinks: (wiki, title) of its pages.
+        wiki: the wiki of its page.
+        title: its label, and the title of its page.
         dominant: share of the items that one type holds.
         line_bytes: size of the line, which is filled with labels, claims and references of other properties.
     """
@@ -255,9 +237,8 @@ def item_line(qid: int, title: str, sitelinks: Sequence[tuple[str, str]], domina
     if occupation:
         claims["P106"] = [_claim(qid, 106, occupation)]
     labels = {language: {"language": language, "value": title} for language in (LABELS if line_bytes else ("en",))}
-    links = {wiki: {"site": wiki, "title": name, "badges": []} for wiki, name in sitelinks}
     if line_bytes:
-        size = 400 + 120 * len(labels) + sum(len(name) for _, name in sitelinks)
+        size = 400 + 120 * len(labels) + len(title)
         for number in range(1000, 1000 + max(0, line_bytes - size) // 990):
             hashes = hashlib.shake_128(f"{qid} {number}".encode()).hexdigest(120)
             claims[f"P{number}"] = [_claim(qid, number, int(hashes[-6:], 16), hashes)]
@@ -269,7 +250,7 @@ def item_line(qid: int, title: str, sitelinks: Sequence[tuple[str, str]], domina
         "descriptions": {name: {"language": name, "value": value} for name, value in about.items()},
         "aliases": {},
         "claims": claims,
-        "sitelinks": links,
+        "sitelinks": {wiki: {"site": wiki, "title": title, "badges": []}},
         "lastrevid": qid,
     }
     return json.dumps(entity, ensure_ascii=line_bytes > 0, separators=(",", ":")).encode()
@@ -316,19 +297,18 @@ def type_lines() -> Iterator[bytes]:
         yield json.dumps(entity, separators=(",", ":")).encode()
 
 
-def write_items(items: Iterable[Item], output: Path, dominant: float = 0, line_bytes: int = 0) -> None:
+def write_items(wiki: str, titles: Iterable[str], output: Path, dominant: float = 0, line_bytes: int = 0) -> None:
     """Write a stand-in for Wikidata's JSON dump.
 
     Args:
-        items: the items, as `items_of` yields them.
-        output: .json.gz or .json.bz2, in members of 8 MB, or .json.
+        wiki: the wiki of the articles.
+        titles: the articles, each of which has an item.
+        output: .json.gz, in members of 8 MB, or .json.
         dominant: share of the items that one type has.
         line_bytes: size of a line, about; 0 for the shortest.
     """
-    lines = (
-        item_line(qid, pages[0][1], [(wiki, name) for wiki, name, _ in pages], dominant, line_bytes)
-        for qid, pages in items
-    )
+    items = enumerate(titles, FIRST_ITEM)
+    lines = (item_line(qid, wiki, title, dominant, line_bytes) for qid, title in items)
 
     def chunks() -> Iterator[bytes]:
         held = bytearray(b"[")

@@ -5,16 +5,10 @@ from pathlib import Path
 
 from lib import generate, slices
 from lib.measure import ROOT, job, run, wikianchor
-from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
-from wikianchor.schemas import sentences
+from wikianchor.pipelines.dataset.reader import dataset_at
 
 # Links of a MB of XML of the slices, about.
 LINKS_PER_MB = 3_500
-
-
-def open_dataset(path: Path) -> Dataset:
-    """Open a dataset `sentences`."""
-    return open_datasets(str(path), "sentences", sentences.VERSION, "sentences")[0]
 
 
 def many_sentences(work: Path, language: str, links: int = 0) -> Path:
@@ -37,16 +31,12 @@ def entities(work: Path, rows: Path, dominant: float = 0) -> Path:
     output = work / f"entities-{rows.name}-{dominant:g}"
     if (output / "manifest.json").exists():
         return output
-    dataset = open_dataset(rows)
-    wiki = dataset.manifest["options"]["wiki"]
-    articles = (
-        (wiki, name, 0)
-        for batch in dataset.batches("titles", ["title", "redirect"])
-        for name in batch.filter(batch.column("redirect").is_null()).column("title").to_pylist()
-    )
+    dataset = dataset_at(str(rows))
+    pages = dataset.iterate("titles", ["title", "redirect"])
+    titles = (page["title"] for page in pages if page["redirect"] is None)
     wikidata = work / f"wikidata-{rows.name}-{dominant:g}.json"
-    generate.write_items(generate.items_of(articles), wikidata, dominant)
-    job("entities", output, f"--wikidata={wikidata}", f"--wikis={wiki}")
+    generate.write_items(dataset.wiki, titles, wikidata, dominant)
+    job("entities", output, f"--wikidata={wikidata}", f"--wikis={dataset.wiki}")
     wikidata.unlink()
     return output
 

@@ -36,7 +36,7 @@ def make_inputs(directory: Path, pages: int) -> dict[str, list[str]]:
     dump, wikidata = directory / "enwiki-20260101-pages-articles.xml", directory / "wikidata.json"
     if not (directory / "entities/manifest.json").exists():
         generate.write_dump(generate.read_source([str(DEMO)]), dump, pages=pages)
-        generate.write_items(generate.items_of(generate.articles([str(dump)])), wikidata)
+        generate.write_items("enwiki", generate.article_titles(str(dump)), wikidata)
         for command in (
             ["sentences", f"--dumps={dump}", f"--output={directory}/sentences"],
             ["entities", f"--wikidata={wikidata}", "--wikis=enwiki", f"--output={directory}/entities"],
