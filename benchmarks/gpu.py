@@ -171,9 +171,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         model = arguments.model or write_bert(work / "bert", size)
         data = arguments.data or write_pairs(work / "pairs", size)
         bench = Bench(size, device, precision, work, 2 if arguments.toy else arguments.steps, model=model, data=data)
-        for case in cases_of(bench, [8] if arguments.toy else arguments.batches or [64, 128, 512]):
-            if case.part not in parts:
-                continue
+        batches = [8] if arguments.toy else arguments.batches or [64, 128, 512]
+        for case in (case for case in cases_of(bench, batches) if case.part in parts):
             if not arguments.toy and time.monotonic() + case.limit > start + 60 * arguments.minutes:
                 left_out.append(f"{case.name} {case.batch or ''}".strip())
                 continue
@@ -206,22 +205,19 @@ def measure(case: Case, bench: Bench) -> list[Row]:
 def cases_of(bench: Bench, batches: Sequence[int]) -> Iterator[Case]:
     """Yield the cases, those that take longest last."""
     modes = ("eager",) if bench.device.type == "cpu" else ("eager", "graphs")
-    for batch in batches:
-        for objective in ("simcse", "ease"):
-            theirs = partial(their_steps, bench, objective, batch)
-            yield Case("steps", f"{objective}{THEIRS}", batch, TRAINING, theirs)
-            for mode in modes:
-                ours = partial(our_steps, bench, objective, mode, batch)
-                yield Case("steps", f"{objective}, {mode}", batch, TRAINING, ours)
+    steps = [(objective, batch) for batch in batches for objective in ("simcse", "ease")]
+    for objective, batch in steps:
+        yield Case("steps", f"{objective}{THEIRS}", batch, TRAINING, partial(their_steps, bench, objective, batch))
+        for mode in modes:
+            ours = partial(our_steps, bench, objective, mode, batch)
+            yield Case("steps", f"{objective}, {mode}", batch, TRAINING, ours)
     yield Case("loader", "loader alone", batches[-1], 10, partial(loader, bench, batches[-1]))
     yield Case("table", "entity table", None, 20, partial(entity_table, bench))
     for batch in batches:
         yield Case("epoch", "epoch", batch, 0, partial(epoch, bench, batch))
-    if "graphs" in modes:
-        for batch in batches:
-            for objective in ("simcse", "ease"):
-                ours = partial(our_steps, bench, objective, "compiled", batch)
-                yield Case("steps", f"{objective}, compiled", batch, COMPILING, ours)
+    for objective, batch in steps if "graphs" in modes else ():
+        ours = partial(our_steps, bench, objective, "compiled", batch)
+        yield Case("steps", f"{objective}, compiled", batch, COMPILING, ours)
 
 
 def step_row(seconds: float, batch: int, **more: Any) -> Row:

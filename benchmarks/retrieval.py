@@ -7,7 +7,7 @@ that the first dump lacks. Items are those of `wikianchor items`, so the type of
 page. The models are BM25; a static encoder and all-MiniLM-L6-v2 that EASE trains here on pairs of the first dump
 without the sentences of the queries; all-MiniLM-L6-v2 as it is; and multilingual-e5-small, with its prompts.
 
-What is made of the dumps and trained is kept in --work; the sets are made again.
+What is made of the dumps and trained is kept in --work; the sets, and the pairs without their queries, are made again.
 
 - nDCG@10, with the bounds of 95 % of 2,000 bootstrap samples of the articles of the queries, the same for all models.
 - "in the earlier dump": queries whose sentence is in a text of the earlier dump, by letters and digits alone; nearly:
@@ -112,8 +112,7 @@ def train(builds: Sequence[Path], work: Path, base: str) -> dict[str, str]:
         "--min_links=2",
         f"--exclude_text={queries}",
     )
-    if not (work / "pairs/manifest.json").exists():
-        job("pairs", work / "pairs", *inputs)
+    job("pairs", work / "pairs", *inputs)
     for name, flags in (("static", STATIC), ("trained", (*TRAINED, f"--model={base}"))):
         if not (work / name / "model").exists():
             run(wikianchor("train", "ease", f"--data={work / 'pairs'}", f"--output={fresh(work / name)}", *flags))
@@ -162,9 +161,9 @@ def changed_places(first: Mapping[str, tuple[float, float]], second: Mapping[str
 
 
 def _line(date: str, path: Path, before: Path | None, now: Path) -> list[Any]:
-    manifest = json.loads((path / "manifest.json").read_text())
-    unjudged = sum(counts["links_to_target"] for counts in manifest["ledger"]["unjudged"].values())
-    queries, sentences = open_dataset(str(path)).to_arrow("queries", ["page_id"]).to_pylist(), query_sentences(now)
+    dataset = open_dataset(str(path))
+    unjudged = sum(counts["links_to_target"] for counts in dataset.manifest["ledger"]["unjudged"].values())
+    queries, sentences = dataset.to_arrow("queries", ["page_id"]).to_pylist(), query_sentences(now)
     columns = ["page_id", "text", "sentences"]
     same: Any = "no dump"
     near: Any = "no dump"
@@ -177,7 +176,7 @@ def _line(date: str, path: Path, before: Path | None, now: Path) -> list[Any]:
         }
         pairs = zip(queries, sentences, strict=True)
         near = sum(any(alike(text, old) for old in by_page.get(row["page_id"], ())) for row, text in pairs)
-    rows = [manifest["configs"][config]["rows"] for config in ("queries", "corpus", "qrels")]
+    rows = [dataset.rows(config) for config in ("queries", "corpus", "qrels")]
     again = "yes" if digest(path) == digest(path.parent / "again") else "no"
     return [date, *rows, unjudged / len(queries), same, near, again]
 

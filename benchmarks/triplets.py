@@ -31,7 +31,6 @@ and of the stand-in's items.
   most .5 %.
 """
 
-import json
 import re
 import unicodedata
 from argparse import Namespace
@@ -183,7 +182,7 @@ def with_endings(word: str) -> str:
 def measure(directory: Path, most: int, model: str) -> list[Any]:
     """Return the line of the table of an export, whose shares are those of up to `most` rows."""
     dataset = open_dataset(str(directory))
-    ledger = json.loads((directory / "manifest.json").read_text())["ledger"]["entities"]
+    ledger = dataset.manifest["ledger"]["entities"]
     kept, eligible = (sum(wiki[name] for wiki in ledger.values()) for name in ("kept", "eligible"))
     lowest, wiki = min((numbers["kept"] / max(1, numbers["eligible"]), wiki) for wiki, numbers in ledger.items())
     texts = dataset.to_arrow("export")
@@ -206,15 +205,10 @@ def measure(directory: Path, most: int, model: str) -> list[Any]:
     ]
 
 
-def exports_of(arguments: Namespace) -> list[Path]:
-    """Return the exports that are measured; build them unless they are given."""
-    groups = [(name,) for name in arguments.wikis or WIKIS] + ([] if arguments.wikis else [WIKIS])
-    return [*map(Path, arguments.exports)] or [build(arguments.work / "triplets", names) for names in groups]
-
-
 def compare_triplets(arguments: Namespace) -> None:
     """Print a line for each export, and with a model a second one for what `score --keep` leaves of it."""
-    exports = exports_of(arguments)
+    groups = [(name,) for name in arguments.wikis or WIKIS] + ([] if arguments.wikis else [WIKIS])
+    exports = [*map(Path, arguments.exports)] or [build(arguments.work / "triplets", names) for names in groups]
     if arguments.model:
         exports = [path for export in exports for path in (export, keep(export, arguments.model))]
     head = ["", "rows", "rows an entity", "eligible kept", "most of a positive", "positives < .3", "negatives near"]
