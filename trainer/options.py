@@ -10,7 +10,6 @@ from wikianchor.io.config_file import add_config, with_settings
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import add_options, program
 from wikianchor.trainer.config import CONFIGS, EaseConfig, PairsConfig, SdjcConfig, SpanConfig, make
-from wikianchor.trainer.mboe.config import ABOUT as MBOE
 from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.mboe.config import make as make_mboe
 
@@ -23,7 +22,7 @@ HELP = {
     "simcse": "sentences alone, of the same rows",
     "sdjc": "sentences of a domain and their hard negatives",
     "t5": "to fill spans, for wikianchor negatives",
-    "mboe": MBOE,
+    "mboe": "classify documents with the entities in them",
 }
 
 

@@ -8,14 +8,13 @@ from typing import Any
 
 from wikianchor.io.config_file import read_toml
 
-Preset = dict[str, Any]
 _TABLES = read_toml(Path(__file__).with_name("presets.toml"))
 NEW_SIZES: dict[str, dict[str, int]] = _TABLES["new_t5"]
 NEW_BERTS: dict[str, dict[str, int]] = _TABLES["new_bert"]
 
 
-def _presets() -> Iterator[tuple[str, Preset]]:
-    ease, simcse, sdjc = _TABLES["ease"], _TABLES["simcse"], _TABLES["sdjc"]
+def _presets() -> Iterator[tuple[str, dict[str, Any]]]:
+    ease, simcse, sdjc, mboe = (_TABLES[objective] for objective in ("ease", "simcse", "sdjc", "mboe"))
     for name, backbone in _TABLES["backbones"].items():
         given = {**backbone, **ease["backbones"][name]}
         yield f"ease-{name}-paper", {**ease["paper"], **given}
@@ -35,23 +34,14 @@ def _presets() -> Iterator[tuple[str, Preset]]:
         epochs = {"epochs": sdjc["released"]["epochs"] * count}
         yield f"sdjc-{name}-paper", {**sdjc["shared"], **sdjc["pooling"], **model, **sdjc["rows"], **epochs}
         yield f"sdjc-{name}-released", {**sdjc["shared"], **model, "negatives": count, **sdjc["released"]}
-
-
-def _mboe_presets() -> Iterator[tuple[str, Preset]]:
-    mboe = _TABLES["mboe"]
     for name, kinds in mboe["backbones"].items():
         model = _TABLES["backbones"][name]["model"]
         for kind, values in kinds.items():
             yield f"mboe-{name}-{kind}", {"model": model, "kind": kind, **mboe["shared"], **values}
 
 
-def _by_name(presets: Iterator[tuple[str, Preset]]) -> dict[str, Preset]:
-    """Return presets by name, with lists as the tuples that options hold."""
-    return {
-        name: {key: tuple(value) if isinstance(value, list) else value for key, value in preset.items()}
-        for name, preset in presets
-    }
-
-
-PRESETS = _by_name(_presets())
-MBOE_PRESETS = _by_name(_mboe_presets())
+# Options hold tuples, and TOML has lists.
+PRESETS: dict[str, dict[str, Any]] = {
+    name: {key: tuple(value) if isinstance(value, list) else value for key, value in preset.items()}
+    for name, preset in _presets()
+}

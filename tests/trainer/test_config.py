@@ -16,7 +16,7 @@ from wikianchor.trainer.task import main, parse
 PLACES = {"data": "d", "output": "o"}
 
 
-@pytest.mark.parametrize("name", sorted(PRESETS))
+@pytest.mark.parametrize("name", sorted(name for name in PRESETS if not name.startswith("mboe")))
 def test_presets_are_whole(name: str) -> None:
     config = make(PRESETS[name]["objective"], PLACES | {"preset": name}, {})
     assert config.model

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from wikianchor.io.cache import cache_directory
 from wikianchor.io.errors import UsageError
 from wikianchor.io.options import at_least, between, option, read_options
+from wikianchor.trainer.config import presets_of
 from wikianchor.trainer.option_groups import (
     Cache,
     EntityVectors,
@@ -20,15 +21,6 @@ from wikianchor.trainer.option_groups import (
     Titles,
     Updates,
 )
-from wikianchor.trainer.presets import MBOE_PRESETS
-
-KINDS = ("json", "mldoc", "ted", "shinra")
-ENTITIES = ("detected", "linker", "oracle", "none")
-ATTENTIONS = ("both", "cosine", "commonness", "none")
-COMBINATIONS = ("sum", "concatenation")
-
-
-ABOUT = "classify documents with the entities in them"
 
 
 def _shares(values: tuple[float, ...]) -> str:
@@ -59,7 +51,11 @@ class Documents:
 
     TITLE: ClassVar[str] = "the documents"
 
-    kind: str = option("json", help="layout of the documents: see trainer/mboe/documents.py", choices=KINDS)
+    kind: str = option(
+        "json",
+        help="layout of the documents: see trainer/mboe/documents.py",
+        choices=("json", "mldoc", "ted", "shinra"),
+    )
     train_size: str = option("1000", help="size of MLDoc's training file", choices=("1000", "2000", "5000", "10000"))
     test_documents: int = option(
         0,
@@ -78,7 +74,7 @@ class Bagging:
         "detected",
         help="source of the entities: names found by the dictionary, an entity linker's file, what the documents say "
         "themselves, or none: the plain classifier",
-        choices=ENTITIES,
+        choices=("detected", "linker", "oracle", "none"),
     )
     links: str = option("", metavar="FILE", help='for linker: lines of {"id", "entities": [item, ...]}')
     max_entities: int = option(
@@ -99,9 +95,11 @@ class Classifier:
     TITLE: ClassVar[str] = "the model"
 
     attention: str = option(
-        "both", help="weights of the items: by cosine and commonness, by one of them, or none", choices=ATTENTIONS
+        "both",
+        help="weights of the items: by cosine and commonness, by one of them, or none",
+        choices=("both", "cosine", "commonness", "none"),
     )
-    combine: str = option("sum", help="how text and entities are combined", choices=COMBINATIONS)
+    combine: str = option("sum", help="how text and entities are combined", choices=("sum", "concatenation"))
     freeze_encoder: bool = option(default=False, help="train only the classifier and the entities")
 
 
@@ -128,7 +126,7 @@ class MboeConfig(Report, Machine, Updates, Classifier, Titles, EntityVectors, Ba
     ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "data": {"help": "documents with labels: a directory or a file"},
         "output": {"help": "directory of the models, the tables and the reports", "unset": ""},
-        "preset": {"presets": MBOE_PRESETS},
+        "preset": {"presets": presets_of("mboe")},
         "epochs": {"help": "largest number of epochs"},
         "language": {"help": "language of the training documents; all others are read in the test part alone"},
         "max_length": {"help": "tokens kept of a text; not stated"},
