@@ -20,9 +20,7 @@ from wikianchor.io.config_file import config_help
 from wikianchor.io.options import Option, declared
 from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER
 from wikianchor.pipelines.engine.flags import EngineFlags
-from wikianchor.trainer.config import CONFIGS
-from wikianchor.trainer.mboe.config import MboeConfig
-from wikianchor.trainer.options import HELP
+from wikianchor.trainer.options import HELP, OBJECTIVES
 from wikianchor.trainer.papers.options import ArmOptions
 
 ROOT = Path(__file__).parent.parent
@@ -86,7 +84,7 @@ def trainer() -> str:
     """Return the page of the trainer and its evaluation."""
     objectives = [
         f"\n## {name}\n\n{_escaped(HELP[name])}\n\n{sections(cls, config_row(f'train.{name}'))}{presets(declared(cls))}"
-        for name, cls in {**CONFIGS, "mboe": MboeConfig}.items()
+        for name, cls in OBJECTIVES.items()
     ]
     others = [
         f"\n# {title}\n\n`wikianchor {usage}\n\n{table(declared(cls))}{config_row(config) if config else ''}"

@@ -15,11 +15,9 @@ from typing import Any
 from wikianchor.io.options import Option, declared, option, program, read_options
 from wikianchor.pipelines.cli.commands import COMMANDS, SUMMARIES, TRAINER
 from wikianchor.pipelines.engine.flags import EngineFlags
-from wikianchor.trainer.config import CONFIGS
-from wikianchor.trainer.mboe.config import MboeConfig
+from wikianchor.trainer.options import OBJECTIVES
 
 SHELLS = ("bash", "zsh")
-OBJECTIVES: dict[str, type] = {**CONFIGS, "mboe": MboeConfig}
 BASH = """\
 _wikianchor() {
     local current=$2 before=$3 flag= words= command=${COMP_WORDS[1]}
