@@ -6,10 +6,10 @@ import io
 import os
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import torch
+from huggingface_hub import snapshot_download
 from torch import nn
 from transformers import AutoConfig, T5Config, T5ForConditionalGeneration
 
@@ -93,7 +93,10 @@ def read_filler(path: str) -> T5Filler:
         check_model(local)
         try:
             config = AutoConfig.from_pretrained(local, trust_remote_code=False)
-            vocabulary = Vocabulary.read(local if os.path.isdir(local) else _download_vocabulary(local))
+            # Only models of this project have a settings file.
+            files = [MODEL_FILE, SETTINGS_FILE]
+            directory = local if os.path.isdir(local) else snapshot_download(local, allow_patterns=files)
+            vocabulary = Vocabulary.read(directory)
             backbone = T5ForConditionalGeneration.from_pretrained(local, config=config, dtype=torch.float32)
         except Exception as error:
             # transformers and sentencepiece raise exceptions of many types for a model that cannot be read.
@@ -101,12 +104,3 @@ def read_filler(path: str) -> T5Filler:
     if vocabulary.size > int(backbone.config.vocab_size):
         raise InputError(f"{path}: {vocabulary.size} pieces and sentinels, and {backbone.config.vocab_size} vectors")
     return T5Filler(backbone, vocabulary)
-
-
-def _download_vocabulary(name: str) -> str:
-    """Return the local directory of a Hub model's vocabulary; only models of this project have a settings file."""
-    from huggingface_hub import hf_hub_download
-
-    with suppress(OSError):
-        hf_hub_download(name, SETTINGS_FILE)
-    return os.path.dirname(hf_hub_download(name, MODEL_FILE))
