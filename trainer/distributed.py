@@ -113,7 +113,7 @@ class GradientAverages:
     def __init__(self, parameters: Iterable[nn.Parameter], bucket: int = 25_000_000) -> None:
         self.parameters, self.bucket_bytes = list(parameters), bucket
         self._buckets: list[list[nn.Parameter]] = []
-        self._bucket_of: dict[nn.Parameter, int] = {}
+        self._bucketed: set[nn.Parameter] = set()
         self._hooked: set[nn.Parameter] = set()
         self._running = False
         if world() > 1:
@@ -123,22 +123,19 @@ class GradientAverages:
     def start(self) -> None:
         """Send gradients from now on when they are ready: the next backward pass of the encoder is the step's last."""
         self._running = world() > 1
-        self._missing = [len(bucket) for bucket in self._buckets]
+        self._missing = set(self._bucketed)
         self._sent: list[tuple[list[Tensor], Tensor, Any]] = []
-        self._ready_now: set[nn.Parameter] = set()
 
     def _ready(self, parameter: nn.Parameter) -> None:
         if not self._running:
             return
         self._hooked.add(parameter)
-        number = self._bucket_of.get(parameter)
-        if number is None or parameter in self._ready_now:
-            return
-        self._ready_now.add(parameter)
-        self._missing[number] -= 1
+        self._missing.discard(parameter)
         # In the same order in all processes, whatever the order of the backward pass.
-        while len(self._sent) < len(self._buckets) and not self._missing[len(self._sent)]:
-            self._send(self._buckets[len(self._sent)])
+        for bucket in self._buckets[len(self._sent) :]:
+            if not self._missing.isdisjoint(bucket):
+                break
+            self._send(bucket)
 
     def _send(self, parameters: list[nn.Parameter]) -> None:
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
@@ -150,9 +147,9 @@ class GradientAverages:
         if world() == 1:
             return
         self._running = False
-        while len(self._sent) < len(self._buckets):
-            self._send(self._buckets[len(self._sent)])
-        left = [parameter for parameter in self.parameters if parameter not in self._bucket_of]
+        for bucket in self._buckets[len(self._sent) :]:
+            self._send(bucket)
+        left = [parameter for parameter in self.parameters if parameter not in self._bucketed]
         for bucket in self._cut([parameter for parameter in left if _has_dense_gradient(parameter)]):
             self._send(bucket)
         for gradients, message, work in self._sent:
@@ -166,9 +163,10 @@ class GradientAverages:
         if not self._buckets:
             # Weights without a gradient, such as those of BERT's pooling layer, would keep a bucket waiting, so the
             # buckets have those for which the first step has called a hook.
-            ready = [parameter for parameter in self.parameters if parameter in self._hooked]
-            self._buckets = self._cut([parameter for parameter in ready if _has_dense_gradient(parameter)])
-            self._bucket_of = {parameter: number for number, bucket in enumerate(self._buckets) for parameter in bucket}
+            self._buckets = self._cut(
+                [parameter for parameter in left if parameter in self._hooked and _has_dense_gradient(parameter)]
+            )
+            self._bucketed = {parameter for bucket in self._buckets for parameter in bucket}
 
     def _cut(self, parameters: Sequence[nn.Parameter]) -> list[list[nn.Parameter]]:
         """Return buckets of parameters of one device, in the order in which a backward pass comes to them."""
@@ -195,16 +193,16 @@ def _average_sparse(gradient: Tensor) -> Tensor:
 
 def mean_scalar(value: Tensor) -> Tensor:
     """Return the mean of a number, (), over the processes."""
-    if world() == 1:
-        return value
-    value = value.clone()
-    dist.all_reduce(value)
-    return value / world()
+    return _reduced(value, dist.ReduceOp.SUM) / world()
 
 
 def largest(value: Tensor) -> Tensor:
     """Return the largest of a number, (), over the processes."""
+    return _reduced(value, dist.ReduceOp.MAX)
+
+
+def _reduced(value: Tensor, operation: Any) -> Tensor:
     if world() > 1:
         value = value.clone()
-        dist.all_reduce(value, dist.ReduceOp.MAX)
+        dist.all_reduce(value, operation)
     return value
