@@ -37,11 +37,10 @@ def check_flags(name: str, parse: Callable[[Sequence[str]], object], argv: Seque
             sys.exit(fail(name, error))
 
 
-def need(packages: Sequence[str]) -> None:
+def need(packages: tuple[str, ...]) -> None:
     """End the process with a one-line error if packages are not installed; call it before they are imported."""
     if missing := [name for name in packages if find_spec(name) is None]:
-        by_package = {"mteb": "mteb", "onnx": "onnx", "gensim": "vectors", "sklearn": "train,eval"}
-        extras = next((extra for name, extra in by_package.items() if name in packages), "train")
+        extras = {EVAL: "train,eval", ONNX: "onnx", VECTORS: "vectors", MTEB: "mteb"}.get(packages, "train")
         raise SystemExit(f"trainer: needs {', '.join(missing)}: pip install 'wikianchor[{extras}]'")
 
 
