@@ -169,8 +169,11 @@ def export(
 
     def save(local: str) -> None:
         model.encoder.save(local)
-        weights = {name: weight for name, weight in model.state_dict().items() if not name.startswith("encoder.")}
-        weights = {name: weight.detach().cpu().contiguous() for name, weight in weights.items()}
+        weights = {
+            name: weight.detach().cpu().contiguous()
+            for name, weight in model.state_dict().items()
+            if not name.startswith("encoder.")
+        }
         save_file({**weights, "qids": torch.from_numpy(qids)}, f"{local}/mboe.safetensors")
 
     settings = {"labels": list(labels), "multi_label": multi_label, "config": dataclasses.asdict(config)}

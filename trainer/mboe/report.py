@@ -1,4 +1,4 @@
-"""Scores, and reports of a run in Markdown: tables, attention weights in single documents, the detection-rate curve."""
+"""Scores, and tables of a run in Markdown: the scores by language, and by detection rate."""
 
 from __future__ import annotations
 
@@ -18,13 +18,10 @@ from wikianchor.trainer.mboe.detector import Bag
 
 # The score of each language, 0 to 1, by seed.
 SeedScores = Mapping[int, Mapping[str, float]]
-_TARGETS = "mean of targets"
-# Characters of a document that are shown.
-EXCERPT = 300
 
 
 def accuracy(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> float:
-    """Return the share of documents whose labels are all correct, 0 to 1; NaN without documents.
+    """Return the share of documents whose labels are all correct, 0 to 1.
 
     Args:
         gold, predicted: (documents, labels).
@@ -32,11 +29,11 @@ def accuracy(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> float:
     >>> accuracy(np.eye(4, dtype=bool), np.eye(4, dtype=bool)[[0, 1, 2, 2]])
     0.75
     """
-    return float((gold == predicted).all(1).mean()) if len(gold) else math.nan
+    return float((gold == predicted).all(1).mean())
 
 
 def macro_f1(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> float:
-    """Return the mean F1 over the labels, 0 to 1; NaN without documents.
+    """Return the mean F1 over the labels, 0 to 1.
 
     As in scikit-learn, which is no dependency of training, the F1 of a label that is neither in `gold` nor in
     `predicted` is 0.
@@ -49,15 +46,7 @@ def macro_f1(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> float:
     """
     hits = (gold & predicted).sum(0)
     total = gold.sum(0) + predicted.sum(0)
-    return float(np.divide(2 * hits, total, out=np.zeros(len(hits)), where=total > 0).mean()) if len(gold) else math.nan
-
-
-def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and half the width of its 95 % confidence interval by Student's t; NaN for one value."""
-    mean = float(np.mean(values))
-    if len(values) < 2:
-        return mean, math.nan
-    return mean, float(_stats().t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / math.sqrt(len(values)))
+    return float((2 * hits / np.maximum(total, 1)).mean())
 
 
 def paired_t_test(values: Sequence[float], others: Sequence[float]) -> float:
@@ -84,14 +73,16 @@ def _stats() -> Any:
     return stats
 
 
-def target_mean(scores: Mapping[str, float], source: str) -> float:
-    """Return the mean over the target languages: all but that of the training documents; NaN where there is none.
+def with_target_mean(scores: Mapping[str, float], source: str) -> dict[str, float]:
+    """Return the scores in the order of the tables: that of the training language, those of the target languages, and
+    their mean, NaN where there are none.
 
-    >>> target_mean({"en": 0.9, "de": 0.6, "ja": 0.8}, "en")
-    0.7
+    >>> with_target_mean({"ja": 0.8, "de": 0.6, "en": 0.9}, "en")
+    {'en': 0.9, 'de': 0.6, 'ja': 0.8, 'mean of targets': 0.7}
     """
-    targets = [score for language, score in scores.items() if language != source]
-    return float(np.mean(targets)) if targets else math.nan
+    ordered = {language: scores[language] for language in sorted(scores, key=lambda name: (name != source, name))}
+    targets = [score for language, score in ordered.items() if language != source]
+    return {**ordered, "mean of targets": float(np.mean(targets)) if targets else math.nan}
 
 
 def score_table(
@@ -106,78 +97,48 @@ def score_table(
         sizes: mean number of entities of a document, by language.
         other: scores of a run to compare with, by the paired t-test over the seeds of both.
     """
-    shared = sorted(set(scores) & set(other)) if other is not None else []
+    ordered = {seed: with_target_mean(languages, source) for seed, languages in scores.items()}
+    others = {seed: with_target_mean(languages, source) for seed, languages in (other or {}).items()}
+    shared = sorted(ordered.keys() & others)
     head = ["language", f"{metric}, %", "entities of a document"]
     head += [f"other {metric}, %", "p", "seeds"] if other is not None else []
-    languages = sorted(next(iter(scores.values())), key=lambda name: (name != source, name))
     lines = []
-    for name in [*languages, _TARGETS]:
-        values = {seed: _score(languages, name, source) for seed, languages in scores.items()}
+    for name in next(iter(ordered.values())):
+        values = {seed: languages[name] for seed, languages in ordered.items()}
         if any(math.isnan(value) for value in values.values()):
             continue
         label = f"{name} (train)" if name == source else name
         row = [label, _mean_text(list(values.values())), f"{sizes[name]:.1f}" if name in sizes else ""]
         if other is not None:
-            others = [_score(other[seed], name, source) for seed in shared]
-            p = paired_t_test([values[seed] for seed in shared], others)
-            row += [_mean_text(others), "" if math.isnan(p) else f"{p:.4f}", str(len(shared))]
+            compared = [others[seed].get(name, math.nan) for seed in shared]
+            p = paired_t_test([values[seed] for seed in shared], compared)
+            row += [_mean_text(compared), "" if math.isnan(p) else f"{p:.4f}", str(len(shared))]
         lines.append(row)
     return markdown_table(head, lines) + "\n"
 
 
-def _score(scores: Mapping[str, float], name: str, source: str) -> float:
-    """Return the score of a language, or the mean of the target languages; NaN where there is none."""
-    return target_mean(scores, source) if name == _TARGETS else scores.get(name, math.nan)
-
-
 def _mean_text(values: Sequence[float]) -> str:
-    """Return the mean in per cent with half its confidence interval; "" where there is no number."""
+    """Return the mean in per cent, and of several values half the width of its 95 % confidence interval by Student's t;
+    "" where there is no number."""
     if not values or math.isnan(values[0]):
         return ""
-    mean, half_width = mean_and_interval(values)
-    return f"{100 * mean:.1f}" if math.isnan(half_width) else f"{100 * mean:.1f} ± {100 * half_width:.1f}"
+    mean = f"{100 * np.mean(values):.1f}"
+    if len(values) == 1:
+        return mean
+    half_width = _stats().t.ppf(0.975, len(values) - 1) * _stats().sem(values)
+    return f"{mean} ± {100 * half_width:.1f}"
 
 
 def curve_table(by_rate: Mapping[float, SeedScores], source: str, metric: str) -> str:
     """Return the scores at each detection rate, by language and as the mean of the target languages."""
-    first = next(iter(next(iter(by_rate.values())).values()))
-    languages = sorted(first, key=lambda name: (name != source, name))
     lines = []
     for rate, scores in sorted(by_rate.items()):
-        columns = ([_score(seed, name, source) for seed in scores.values()] for name in [*languages, _TARGETS])
+        ordered = [with_target_mean(languages, source) for languages in scores.values()]
+        columns = zip(*(languages.values() for languages in ordered), strict=True)
         lines.append([f"{rate:g}", *map(_mean_text, columns)])
+    *languages, _ = ordered[0]
     table = markdown_table(["rate", *languages, "targets"], lines)
     return f"{metric}, %, by the share of entities that is kept\n\n{table}\n"
-
-
-def explanation(
-    text: str,
-    gold: Sequence[str],
-    predicted: Sequence[tuple[str, float]],
-    items: Sequence[tuple[int, str, str, float, float]],
-    size: int,
-) -> str:
-    """Return the report of one document: its text, its labels, and the items with the highest attention weights.
-
-    Args:
-        text: the document's text.
-        gold: its labels.
-        predicted: predicted labels with their probabilities, the most probable first.
-        items: number, title, name in the text, commonness and attention weight, the highest weight first.
-        size: number of items in its bag.
-    """
-    excerpt = " ".join(text.split())
-    excerpt = excerpt if len(excerpt) <= EXCERPT else f"{excerpt[:EXCERPT]} ..."
-    labels = ", ".join(f"{label} {probability:.2f}" for label, probability in predicted) or "none"
-    entities = "entity" if size == 1 else "entities"
-    head = f"> {excerpt}\n\nlabel: {', '.join(gold) or 'none'}; predicted: {labels}; {size} {entities}\n"
-    if not items:
-        return head
-    lines = [
-        [" ".join(title.split()), f"Q{qid}", " ".join(name.split()), f"{commonness:.2f}", f"{weight:.3f}"]
-        for qid, title, name, commonness, weight in items
-    ]
-    return f"{head}\n{markdown_table(['entity', 'item', 'in the text', 'commonness', 'attention'], lines)}\n"
 
 
 def read_scores(path: str) -> SeedScores:

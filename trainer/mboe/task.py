@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.markdown import markdown_table
 from wikianchor.io.storage import write_text
 from wikianchor.trainer.card import versions
 from wikianchor.trainer.data.named_vectors import fill, given_titles, rows_by_name
@@ -34,6 +35,7 @@ from wikianchor.trainer.loop.log import Log
 from wikianchor.trainer.mboe import report
 from wikianchor.trainer.mboe.bags import make_bag_maker, make_bags, sample_items
 from wikianchor.trainer.mboe.config import MboeConfig
+from wikianchor.trainer.mboe.detect import candidate_rows
 from wikianchor.trainer.mboe.detector import Bag, make_detector
 from wikianchor.trainer.mboe.documents import Document, DocumentSet, read_documents
 from wikianchor.trainer.mboe.model import Mboe, export
@@ -43,8 +45,8 @@ from wikianchor.trainer.models.entities import random_vectors
 from wikianchor.trainer.models.gpu import training_precision
 from wikianchor.trainer.models.vector_files import BrokenLines, read_named_vectors
 
-# Items shown of each document in the report.
-ITEMS = 3
+# Items and characters shown of each document in the report.
+ITEMS, EXCERPT = 3, 300
 # A split and a language.
 Key = tuple[str, str]
 
@@ -58,7 +60,7 @@ class PreparedData:
         bags: bags of these documents.
         labels: labels of the training documents, sorted.
         qids: items of the entity table, ascending.
-        titles: `qid` and `title`, or None without `--titles`.
+        titles: titles of these items, as (title, item); none without `--titles`.
         multi_label: whether a document may have several labels.
     """
 
@@ -66,20 +68,19 @@ class PreparedData:
     bags: dict[Key, list[Bag]]
     labels: tuple[str, ...]
     qids: NDArray[np.int64]
-    titles: pa.Table | None
+    titles: list[tuple[str, int]]
     multi_label: bool
 
 
 def prepare(config: MboeConfig, log: Log) -> PreparedData:
     """Read the documents and find their entities."""
-    titles_path = config.titles if config.entities == "oracle" else ""
     dataset = read_documents(
         config.data,
         config.kind,
         config.language,
         train_size=config.train_size,
         test_documents=config.test_documents,
-        titles=titles_path,
+        titles=config.titles if config.entities == "oracle" else "",
     )
     keys = [("train", config.language), ("dev", config.language)]
     keys += [("test", language) for language in dataset.languages("test")]
@@ -88,12 +89,12 @@ def prepare(config: MboeConfig, log: Log) -> PreparedData:
     check_labels(dataset, documents, labels, log)
     bag_maker = make_bag_maker(config)
     bags = {key: make_bags(part, bag_maker, config.max_entities) for key, part in documents.items()}
-    titles = given_titles(config)
     qids = np.unique(np.concatenate([bag.qids for part in bags.values() for bag in part]))
+    titles = select_titles(config, qids)
     for (split, language), part in bags.items():
         without = sum(not len(bag.qids) for bag in part)
-        mean = report.mean_size(part)
-        log.say(f"{split} {language}: {len(part):,} documents, {mean:.1f} entities each, {without:,} without")
+        entities = f"{report.mean_size(part):.1f} entities each, {without:,} without"
+        log.say(f"{split} {language}: {len(part):,} documents, {entities}")
     return PreparedData(
         documents=documents, bags=bags, labels=labels, qids=qids, titles=titles, multi_label=dataset.multi_label
     )
@@ -159,8 +160,9 @@ def run_seed(config: MboeConfig, prepared: PreparedData, seed: int, rate: float,
         probabilities, weights = predict(model, config, part)
         scores[language] = score_of(part, probabilities, config)
         if seed == config.seeds[0] and rate == max(config.detection_rate):
-            explained = explain(config, prepared, part, probabilities=probabilities, weights=weights)
-            explanations.append(f"## {language}\n\n{explained}")
+            rows = zip(prepared.documents[split, language], part.bags, probabilities, weights, strict=True)
+            explained = [explain(config, prepared, *row) for row in islice(rows, config.explain)]
+            explanations.append(f"## {language}\n\n" + "\n".join(explained))
     in_words = ", ".join(f"{language} {100 * score:.1f}" for language, score in scores.items())
     log.say(f"seed {seed} | best epoch {epoch} | {in_words}")
     directory = f"{config.output}/seed-{seed}" + (f"-rate-{rate:g}" if rate < 1 else "")
@@ -173,94 +175,92 @@ def run_seed(config: MboeConfig, prepared: PreparedData, seed: int, rate: float,
 def entity_table(
     config: MboeConfig, prepared: PreparedData, dim: int, seed: int, log: Log
 ) -> tuple[Tensor | None, NDArray[np.int64]]:
-    """Return the initial vectors, (items, width), or None for a classifier of the text alone; and their items."""
-    if config.entities == "none":
-        return None, np.zeros(0, np.int64)
-    width = config.entity_dim or dim
-    if not len(prepared.qids):
-        log.say("no document speaks of any entity: what is trained is the plain classifier")
-        return None, prepared.qids
-    vectors, known = initial_vectors(config.entity_vectors, prepared.qids, prepared.titles, width, seed)
-    if config.entity_vectors:
-        log.say(f"entity vectors: {known.sum():,} of {len(known):,} are known")
-        if config.unknown == "drop":
-            return vectors[torch.from_numpy(known)], prepared.qids[known]
-    return vectors, prepared.qids
+    """Return the initial vectors, (items, width), or None for a classifier of the text alone; and their items.
+
+    Items that the file of vectors lacks have random vectors, of the width `dim` where neither a file nor an option
+    says another.
+
+    Raises:
+        InputError: the file cannot be read, or has none of the items.
+    """
+    qids = prepared.qids
+    if not len(qids):
+        if config.entities != "none":
+            log.say("no document speaks of any entity: what is trained is the plain classifier")
+        return None, qids
+    if not config.entity_vectors:
+        return random_vectors(len(qids), config.entity_dim or dim, seed), qids
+    # Of two titles of an item the first one counts.
+    rows_of = rows_by_name(qids.tolist(), prepared.titles)
+    vectors, known = fill(read_named_vectors(config.entity_vectors, BrokenLines()), rows_of, len(qids), "float32")
+    log.say(f"entity vectors: {known.sum():,} of {len(known):,} are known")
+    if config.unknown == "drop":
+        return torch.from_numpy(vectors[known]), qids[known]
+    table = random_vectors(len(qids), vectors.shape[1], seed)
+    table[known] = torch.from_numpy(vectors[known])
+    return table, qids
 
 
-def select_titles(titles: pa.Table | None, qids: NDArray[np.int64]) -> list[tuple[str, int]]:
+def select_titles(config: MboeConfig, qids: NDArray[np.int64]) -> list[tuple[str, int]]:
     """Return the known titles of items, as (title, item)."""
+    titles = given_titles(config)
     if titles is None:
         return []
     selected = titles.filter(pc.is_in(titles["qid"], pa.array(qids)))
     return list(zip(selected["title"].to_pylist(), selected["qid"].to_pylist(), strict=True))
 
 
-def initial_vectors(
-    path: str, qids: NDArray[np.int64], titles: pa.Table | None, dim: int, seed: int
-) -> tuple[Tensor, NDArray[np.bool_]]:
-    """Return the vectors of items, (items, width) float32, and which of them are from the file; the others are random.
-
-    Args:
-        path: file of the vectors, or "" for random ones.
-        qids: the items, ascending.
-        titles: `qid` and `title`, for a file with titles.
-        dim: width of random vectors, if there is no file.
-        seed: seed of random vectors.
-
-    Raises:
-        InputError: the file cannot be read, or has none of the items.
-    """
-    if not path:
-        return random_vectors(len(qids), dim, seed), np.zeros(len(qids), np.bool_)
-    # Of two titles of an item the first one counts.
-    rows_of = rows_by_name(qids.tolist(), select_titles(titles, qids))
-    vectors, known = fill(read_named_vectors(path, BrokenLines()), rows_of, len(qids), "float32")
-    table = random_vectors(len(qids), vectors.shape[1], seed)
-    table[known] = torch.from_numpy(vectors[known])
-    return table, known
-
-
 def explain(
     config: MboeConfig,
     prepared: PreparedData,
-    part: EncodedDocuments,
-    *,
+    document: Document,
+    bag: Bag,
     probabilities: NDArray[np.float32],
-    weights: Sequence[NDArray[np.float32]],
+    weights: NDArray[np.float32],
 ) -> str:
-    """Return the report of the first `--explain` documents of a language."""
-    chosen = labels_of(probabilities, config, prepared.multi_label)
-    pieces = []
-    for row in range(min(config.explain, len(part))):
-        document = part.documents[row]
-        top = np.argsort(-weights[row], kind="stable")[:ITEMS]
-        bag = part.bags[row].take(top)
-        names = names_in(config, document)
-        titles = {qid: title for title, qid in select_titles(prepared.titles, bag.qids)}
-        columns = (bag.qids, bag.commonness, weights[row][top])
-        items = [
-            (qid, titles.get(qid, names.get(qid, "")), names.get(qid, ""), commonness, weight)
-            for qid, commonness, weight in zip(*(column.tolist() for column in columns), strict=True)
+    """Return the report of a document: its text, its labels, and the items with the highest attention weights.
+
+    Args:
+        config: options of the run.
+        prepared: labels, and titles of items.
+        document: the document.
+        bag: its items in the entity table.
+        probabilities: (labels,).
+        weights: (items,).
+    """
+    text = " ".join(document.text.split())
+    excerpt = text if len(text) <= EXCERPT else f"{text[:EXCERPT]} ..."
+    is_predicted = labels_of(probabilities[None], config, prepared.multi_label)[0]
+    order = [label for label in np.argsort(-probabilities, kind="stable") if is_predicted[label]]
+    predicted = ", ".join(f"{prepared.labels[label]} {probabilities[label]:.2f}" for label in order)
+    labels = f"label: {', '.join(document.labels) or 'none'}; predicted: {predicted or 'none'}"
+    entities = "1 entity" if len(weights) == 1 else f"{len(weights)} entities"
+    head = f"> {excerpt}\n\n{labels}; {entities}\n"
+    if not len(weights):
+        return head
+    top = np.argsort(-weights, kind="stable")[:ITEMS]
+    chosen = bag.take(top)
+    names = names_in(config, document)
+    titles = {**names, **{qid: title for title, qid in prepared.titles}}
+    lines = [
+        [
+            " ".join(titles.get(qid, "").split()),
+            f"Q{qid}",
+            " ".join(names.get(qid, "").split()),
+            f"{commonness:.2f}",
+            f"{weight:.3f}",
         ]
-        order = np.argsort(-probabilities[row], kind="stable")
-        predicted = [
-            (prepared.labels[label], float(probabilities[row, label])) for label in order if chosen[row, label]
-        ]
-        pieces.append(report.explanation(document.text, document.labels, predicted, items, len(weights[row])))
-    return "\n".join(pieces)
+        for qid, commonness, weight in zip(chosen.qids.tolist(), chosen.commonness, weights[top], strict=True)
+    ]
+    return f"{head}\n{markdown_table(['entity', 'item', 'in the text', 'commonness', 'attention'], lines)}\n"
 
 
 def names_in(config: MboeConfig, document: Document) -> dict[int, str]:
     """Return the first name of each item in a document; none for entities that were not detected by their names."""
     if config.entities != "detected":
         return {}
-    candidates = make_detector(config)(document.text, document.language)
-    names: dict[int, str] = {}
-    columns = (candidates.qids.tolist(), candidates.starts.tolist(), candidates.ends.tolist())
-    for qid, start, end in zip(*columns, strict=True):
-        names.setdefault(qid, document.text[start:end])
-    return names
+    candidates = candidate_rows(document.text, make_detector(config)(document.text, document.language))
+    return {candidate["qid"]: candidate["surface"] for candidate in reversed(candidates)}
 
 
 def introduce(config: MboeConfig, prepared: PreparedData) -> str:

@@ -30,7 +30,6 @@ class EncodedDocuments:
     """Tokenised documents of one split and language.
 
     Attributes:
-        documents: as they were read.
         tokens: token ids of each document.
         bags: their items.
         rows: row of each item of each bag in the entity table, (items,) int64 each.
@@ -39,7 +38,6 @@ class EncodedDocuments:
         multi_label: whether a document may have several labels.
     """
 
-    documents: Sequence[Document]
     tokens: Sequence[Sequence[int]]
     bags: Sequence[Bag]
     rows: Sequence[NDArray[np.int64]]
@@ -48,7 +46,7 @@ class EncodedDocuments:
     multi_label: bool
 
     def __len__(self) -> int:
-        return len(self.documents)
+        return len(self.tokens)
 
     def batch(self, chosen: Sequence[int]) -> DocumentBatch:
         """Return some documents as a batch on the CPU."""
@@ -94,7 +92,6 @@ def encode_documents(
     # Tokenizers refuse lone surrogates.
     texts = [document.text.encode("utf-8", "replace").decode() for document in documents]
     return EncodedDocuments(
-        documents=documents,
         tokens=encoder.tokenize(texts, max_length),
         bags=known,
         rows=[np.searchsorted(qids, bag.qids) for bag in known],
@@ -122,17 +119,16 @@ def train(
             model.encoder.eval()
         # The order and dropout depend on the seed and the epoch alone.
         torch.manual_seed(seed * 1_000_003 + epoch)
-        order = torch.randperm(len(training)).tolist()
+        steps = torch.randperm(len(training)).split(config.step_size)
         total = torch.zeros((), device=device)
-        starts = range(0, len(order), config.step_size)
-        for start in starts:
+        for rows in steps:
             step += 1
-            batch = training.batch(order[start : start + config.step_size]).to(device)
+            batch = training.batch(rows.tolist()).to(device)
             loss = loss_of(model(batch)[0], batch.labels)
             loss.backward()
             optimizers.step(step)
             total += loss.detach()
-        mean_loss = float(total) / len(starts)
+        mean_loss = float(total) / len(steps)
         if not np.isfinite(mean_loss):
             raise InputError(
                 f"the loss of epoch {epoch} is not a number: lower --learning_rate, or look at the documents"
