@@ -94,9 +94,7 @@ def detect(text: str, dictionary: Dictionary, all_spans: bool = False) -> Entity
     first, last, names = matches.first[order], matches.last[order], matches.names[order]
     counts = dictionary.starts[names + 1] - dictionary.starts[names]
     rows = np.repeat(dictionary.starts[names] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
-    starts, ends = pieces.offsets[pieces.first[first]], pieces.offsets[pieces.last[last]]
-    if offsets is not None:
-        starts, ends = offsets[starts], offsets[ends]
+    starts, ends = offsets[pieces.offsets[pieces.first[first]]], offsets[pieces.offsets[pieces.last[last]]]
     qids = dictionary.qids[rows]
     _, inverse, frequency = np.unique(qids, return_inverse=True, return_counts=True)
     return EntityCandidates(
@@ -127,19 +125,18 @@ def bag_of(candidates: EntityCandidates) -> Bag:
     return Bag(qids, candidates.commonness[order][rows], candidates.counts[order][rows])
 
 
-def compose(text: str) -> tuple[str, NDArray[np.int64] | None]:
+def compose(text: str) -> tuple[str, NDArray[np.int64]]:
     """Normalise a text to NFC, as names are.
 
     Returns:
-        the text; and the offset of each of its characters in the original text, with the original length at the end,
-        or None where the text is in NFC already.
+        the text; and the offset of each of its characters in the original text, with the original length at the end.
 
     >>> composed, offsets = compose("e\\u0301tude")
     >>> composed, offsets.tolist()
     ('étude', [0, 2, 3, 4, 5, 6])
     """
     if unicodedata.is_normalized("NFC", text):
-        return text, None
+        return text, np.arange(len(text) + 1)
     pieces: list[str] = []
     offsets: list[int] = []
     start = 0

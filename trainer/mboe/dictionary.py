@@ -54,20 +54,6 @@ class Mentions:
     commonness: float
     fingerprint: str
 
-    def wiki(self, language: str) -> str:
-        """Return the wiki of a language.
-
-        Raises:
-            InputError: the dataset has no wiki of the language.
-        """
-        if language not in self.wikis:
-            known = ", ".join(sorted(self.wikis))
-            raise InputError(
-                f"{self.path}: no dictionary for the language {language!r}, only for {known}: "
-                "build mentions with its wiki, or leave its documents out"
-            )
-        return self.wikis[language]
-
 
 @reread
 def open_mentions(path: str) -> Mentions:
@@ -97,7 +83,7 @@ class Dictionary:
     commonness: NDArray[np.float32]
     links: NDArray[np.int64]
     probability: NDArray[np.float32]
-    chinese: bool = field(default=False, kw_only=True)
+    chinese: bool = field(kw_only=True)
 
 
 def open_dictionary(
@@ -115,7 +101,12 @@ def open_dictionary(
     Raises:
         InputError: the language has no dictionary, or no candidate reaches the thresholds.
     """
-    wiki = mentions.wiki(language)
+    if language not in mentions.wikis:
+        raise InputError(
+            f"{mentions.path}: no dictionary for the language {language!r}, only for "
+            f"{', '.join(sorted(mentions.wikis))}: build mentions with its wiki, or leave its documents out"
+        )
+    wiki = mentions.wikis[language]
     stated = (VERSION, mentions.fingerprint, wiki, link_probability, commonness)
     directory = open_cache(
         cache,
@@ -136,7 +127,9 @@ def _arrays(mentions: Mentions, wiki: str, link_probability: float, commonness: 
     columns: dict[str, list[NDArray[Any]]] = {name: [] for name in ("counts", *ARRAYS[4:])}
     names = 0
     for shard in shards:
-        keys, values = _candidates(_read(shard, wiki), link_probability, commonness)
+        table = read_table(shard, wikianchor.schemas.mentions.SCHEMA, COLUMNS)
+        rows = table.filter(pc.equal(table["wiki"], wiki)).combine_chunks()
+        keys, values = _candidates(rows, link_probability, commonness)
         if not keys:
             continue
         # Rows of a name are consecutive, and all in one shard.
@@ -177,8 +170,3 @@ def _candidates(
         "links": links[kept].astype(np.int64),
         "probability": np.minimum(likely[kept], 1).astype(np.float32),
     }
-
-
-def _read(shard: str, wiki: str) -> pa.Table:
-    table = read_table(shard, wikianchor.schemas.mentions.SCHEMA, COLUMNS)
-    return table.filter(pc.equal(table["wiki"], wiki)).combine_chunks()

@@ -80,7 +80,7 @@ def read_documents(
 
     Args:
         path: a directory, or a file or glob of JSON lines.
-        kind: layout of the files, one of `config.KINDS`.
+        kind: layout of the files, as of `--kind`.
         language: language of the training documents.
         train_size: documents in MLDoc's training file: 1000, 2000, 5000 or 10000.
         test_documents: size of a random sample of each of SHINRA's test languages; 0 for all documents, which take tens
@@ -155,14 +155,14 @@ def _json_document(row: Any, where: str) -> Document:
 
 
 MLDOC = {
-    "chinese": "zh",
-    "english": "en",
-    "french": "fr",
-    "german": "de",
-    "italian": "it",
-    "japanese": "ja",
-    "russian": "ru",
-    "spanish": "es",
+    "zh": "chinese",
+    "en": "english",
+    "fr": "french",
+    "de": "german",
+    "it": "italian",
+    "ja": "japanese",
+    "ru": "russian",
+    "es": "spanish",
 }
 _REUTERS = re.compile(r"\(c\) Reuters Limited \d{4}", re.IGNORECASE)
 
@@ -170,12 +170,11 @@ _REUTERS = re.compile(r"\(c\) Reuters Limited \d{4}", re.IGNORECASE)
 def read_mldoc(path: str, language: str, train_size: str) -> DocumentSet:
     """Read MLDoc, Reuters news in four classes (https://arxiv.org/abs/1805.09821): training documents in one language,
     test documents in all."""
-    names = {code: name for name, code in MLDOC.items()}
-    if language not in names:
-        raise InputError(f"{path}: MLDoc has no {language}: its languages are {', '.join(sorted(names))}")
-    source = names[language]
+    if language not in MLDOC:
+        raise InputError(f"{path}: MLDoc has no {language}: its languages are {', '.join(sorted(MLDOC))}")
+    source = MLDOC[language]
     files = [(f"{source}.train.{train_size}", "train", language), (f"{source}.dev", "dev", language)]
-    files += [(f"{name}.test", "test", code) for name, code in MLDOC.items() if os.path.exists(f"{path}/{name}.test")]
+    files += [(f"{name}.test", "test", code) for code, name in MLDOC.items() if os.path.exists(f"{path}/{name}.test")]
     documents = []
     for name, split, code in files:
         if not os.path.exists(f"{path}/{name}"):
@@ -200,9 +199,6 @@ def _mldoc_text(text: str) -> str:
     return " ".join(_REUTERS.sub(" ", text).split())
 
 
-_TED_CODES = {"pb": "pt"}
-
-
 def read_ted(path: str, language: str) -> DocumentSet:
     """Read TED-CLDC, talks with any of fifteen topics (https://arxiv.org/abs/1404.4641).
 
@@ -223,11 +219,11 @@ def read_ted(path: str, language: str) -> DocumentSet:
         pair, split, topic, side, name = file.split(os.sep)[-5:]
         if split not in ("train", "test") or side not in ("positive", "negative"):
             raise InputError(f"{file}: lies in {split}/{topic}/{side}: not as TED-CLDC is laid out, unpack it again")
-        code = pair.partition("-")[0]
-        key = (_TED_CODES.get(code, code), split, name)
-        if split == "train" and key[0] != language:
-            continue
-        talks.setdefault(key, (file, set()))[1].update({topic} if side == "positive" else ())
+        # TED-CLDC's code of Brazilian Portuguese.
+        code = pair.partition("-")[0].replace("pb", "pt")
+        if split == "test" or code == language:
+            _, topics = talks.setdefault((code, split, name), (file, set()))
+            topics.update({topic} if side == "positive" else ())
     documents = []
     for (code, split, name), (file, topics) in sorted(talks.items()):
         # TED-CLDC appends the language to each word: `haus_de`.
@@ -265,14 +261,15 @@ def read_shinra(path: str, language: str, test_documents: int = 0, titles: str =
         if split == "test" and 0 < test_documents < len(labels):
             shuffled = sorted(labels, key=lambda page: hashlib.sha256(f"{code}:{page}".encode()).digest())
             labels = {page: labels[page] for page in shuffled[:test_documents]}
-        links: list[tuple[str, ...]] = []
-        first = len(documents)
-        for page, text, outgoing in chain.from_iterable(map(_cirrus_pages, dumps)):
-            if page in labels:
-                documents.append(Document(f"{code}:{page}", text, tuple(sorted(labels[page])), code, split))
-                links.append(outgoing if titles else ())
+        linked = [
+            (Document(f"{code}:{page}", text, tuple(sorted(labels[page])), code, split), outgoing if titles else ())
+            for page, text, outgoing in chain.from_iterable(map(_cirrus_pages, dumps))
+            if page in labels
+        ]
         if titles:
-            documents[first:] = _with_items(documents[first:], links, read_titles(titles, f"{code}wiki"))
+            documents += _with_items(linked, read_titles(titles, f"{code}wiki"))
+        else:
+            documents += [document for document, _ in linked]
     return DocumentSet(tuple(_with_dev(documents, 20)), multi_label=True)
 
 
@@ -287,18 +284,17 @@ def _shinra_labels(file: str) -> dict[int, set[str]]:
     return labels
 
 
-def _with_items(documents: Sequence[Document], links: Sequence[Sequence[str]], titles: pa.Table) -> Iterator[Document]:
+def _with_items(linked: Sequence[tuple[Document, Sequence[str]]], titles: pa.Table) -> Iterator[Document]:
     """Yield documents with the items that they link to.
 
     Args:
-        documents: documents of one wiki.
-        links: titles that each document links to.
+        linked: documents of one wiki, each with the titles that it links to.
         titles: `qid` and `title` of the wiki's pages.
     """
-    linked = pa.array({title for outgoing in links for title in outgoing}, pa.string())
-    known = titles.filter(pc.is_in(titles["title"], linked))
+    names = pa.array({title for _, outgoing in linked for title in outgoing}, pa.string())
+    known = titles.filter(pc.is_in(titles["title"], names))
     items = dict(zip(known["title"].to_pylist(), known["qid"].to_pylist(), strict=True))
-    for document, outgoing in zip(documents, links, strict=True):
+    for document, outgoing in linked:
         yield replace(document, entities=tuple(sorted({items[title] for title in outgoing if title in items})))
 
 
