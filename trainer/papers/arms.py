@@ -24,7 +24,7 @@ import pyarrow as pa
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.hub import model_revision
 from wikianchor.io.markdown import markdown_table
-from wikianchor.io.storage import files_in, writing
+from wikianchor.io.storage import files_in, filesystem, replacing, writing
 from wikianchor.trainer import task
 from wikianchor.trainer.config import Config, make
 from wikianchor.trainer.data.shards import PairDataset, open_pairs, read_wikis
@@ -34,11 +34,10 @@ from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions
 from wikianchor.trainer.evaluate.command import LoadedSets, load_tasks
 from wikianchor.trainer.evaluate.languages import short
 from wikianchor.trainer.evaluate.options import EvaluateOptions
-from wikianchor.trainer.evaluate.pairs import ScoredPairs
 from wikianchor.trainer.evaluate.task import SentenceVectors
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.papers.intervals import Interval, Outcomes, Values, joint_interval
-from wikianchor.trainer.papers.judges import item_values, sts_values, tatoeba_values, typed_values
+from wikianchor.trainer.papers.judges import item_values, set_values, typed_values
 from wikianchor.trainer.papers.options import ArmOptions
 from wikianchor.trainer.papers.rows import Arm, Comparison
 from wikianchor.trainer.papers.variants import VARIANTS, is_held_out, read_pairs, write_variant
@@ -96,9 +95,8 @@ class ArmsRun:
         rows = read_pairs(self.pairs)
         return rows.filter(pa.array(is_held_out(rows)))
 
-    @cached_property
     def languages(self) -> Sequence[str]:
-        """The languages that are adapted one by one; one "" where all are trained together."""
+        """Return the languages that are adapted one by one; one "" where all are trained together."""
         if not self.comparison.by_language:
             return ("",)
         wikis = read_wikis(self.pairs)
@@ -152,11 +150,11 @@ class ArmsRun:
         if not arm.variant and not self.comparison.held_out:
             return self.pairs.path
         directory = f"{self.output}/data/{arm.variant or 'typed'}-{self.revision}"
-        if os.path.exists(directory):
-            return directory
-        change = VARIANTS.get(arm.variant)
-        rows = change(self.rows, self.pairs, self.model) if change else self.rows
-        return write_variant(self.pairs, rows, directory)
+        if not os.path.exists(directory):
+            change = VARIANTS.get(arm.variant)
+            rows = change(self.rows, self.pairs, self.model) if change else self.rows
+            write_variant(self.pairs, rows, directory)
+        return directory
 
     def outcomes(self, arm: Arm, language: str, seed: int) -> Outcomes:
         """Train and score a run, or read what an earlier command has scored."""
@@ -174,12 +172,9 @@ class ArmsRun:
         print(f"-- {self.name(arm, language, seed)}", file=sys.stderr, flush=True)
         model = task.run(config) if config else self.model
         outcomes = self.judge(Encoder.load(model, device=choose_device(str(self.flags.get("device", "")))), sets)
-        with writing(path):
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(f"{path}.new", "wb") as stream:
-                arrays: Any = {"key": np.array(key), **outcomes}
-                np.savez_compressed(stream, **arrays)
-            os.replace(f"{path}.new", path)
+        arrays: Any = {"key": np.array(key), **outcomes}
+        with writing(path), replacing(filesystem(path)[0], path, f"{path}.new") as stream:
+            np.savez_compressed(stream, **arrays)
         if config:
             shutil.rmtree(config.output)
         return outcomes
@@ -188,9 +183,7 @@ class ArmsRun:
         """Return the value of each item of each set."""
         vectors = SentenceVectors(encoder)
         outcomes: dict[str, Values] = {
-            f"{evaluation.name.partition('.')[0]} {short(part.name)}": (
-                sts_values(part, vectors) if isinstance(part, ScoredPairs) else tatoeba_values(part, vectors)
-            )
+            f"{evaluation.name.partition('.')[0]} {short(part.name)}": set_values(part, vectors)
             for evaluation, parts in sets.tasks
             for part in parts
         }
@@ -204,36 +197,40 @@ class ArmsRun:
 
         Seeds come before arms and languages, so that what is scored when a command is stopped can be compared.
         """
-        arms, languages = self.comparison.trained(self.flags), self.languages
+        # With --new there is no encoder before the training, and none that mines negatives.
+        arms = [arm for arm in self.comparison.arms if self.model or (arm.objective and arm.variant != "mined")]
+        languages = self.languages()
         if not self.chosen.seeds:
             raise UsageError("--seeds: name one at least")
-        scored: dict[tuple[str, str], list[Outcomes]] = {}
+        scored: dict[str, dict[str, list[Outcomes]]] = {}
         for seed in self.chosen.seeds:
             for language in languages:
                 for arm in arms:
-                    runs = scored.setdefault((language, arm.name), [])
+                    runs = scored.setdefault(language, {}).setdefault(arm.name, [])
                     if arm.objective or not runs:
                         runs.append(self.outcomes(arm, language, seed))
                 print(self.report(scored), file=sys.stderr, flush=True)
         return self.report(scored)
 
-    def report(self, scored: Mapping[tuple[str, str], Sequence[Outcomes]]) -> str:
-        """Return the scores of each set, in per cent, and differences from the first arm and from the arm before."""
+    def report(self, scored: Mapping[str, Mapping[str, Sequence[Outcomes]]]) -> str:
+        """Return the scores of each set, in per cent, and differences from the first arm and from the arm before.
+
+        Args:
+            scored: the runs of each arm, by language.
+        """
         first = self.comparison.arms[0].name
         lines = []
-        for language in dict.fromkeys(language for language, _ in scored):
-            base = scored[language, first]
-            arms = {arm: runs for (of, arm), runs in scored.items() if of == language}
-            names = list(base[0])
+        for arms in scored.values():
+            names = list(arms[first][0])
             for name in [*names, *(["all sets"] if len(names) > 1 else [])]:
-                others = before = [_only(run, name) for run in base]
+                others = before = [_only(run, name) for run in arms[first]]
                 for arm, runs in arms.items():
                     kept = [_only(run, name) for run in runs]
                     differences = ["", ""] if arm == first else [_difference(kept, others), _difference(kept, before)]
                     lines.append([name, arm, str(joint_interval(kept)), *differences])
                     before = kept
         head = ["set", "arm", "score", f"above {first}", "above the arm before it"]
-        seeds = max(map(len, scored.values()))
+        seeds = max(len(runs) for arms in scored.values() for runs in arms.values())
         about = (
             f"{self.model or 'a new model'}, {seeds} seed{'s' * (seeds > 1)}, {self.pairs.rows:,} pairs, fingerprint "
             f"{self.pairs.fingerprint[:16]}; 95 % intervals over seeds and test items."
@@ -259,16 +256,12 @@ def build_pairs(dumps: str, output: str) -> str:
         InputError: a command has failed, and has said why.
     """
     items = f"{output}/wikidata.json.gz"
-    commands = {
-        "items": [f"--dumps={dumps}", f"--output={items}"],
-        "build": [f"--dumps={dumps}", f"--output={output}"],
-    }
+    commands = [("items", dumps, items), ("build", f"{dumps},{items}", output)]
     files = [file for part in dumps.split(",") for file in (part, *files_in(part))]
     if any(re.search(r"(?<!/download)\.json(\.gz|\.bz2)?$|page_props", file) for file in files):
-        del commands["items"]
-    else:
-        commands["build"][0] += f",{items}"
-    for name, flags in commands.items():
+        commands = [("build", dumps, output)]
+    for name, source, target in commands:
+        flags = [f"--dumps={source}", f"--output={target}"]
         if subprocess.run([sys.executable, "-m", "wikianchor", name, *flags], stdout=sys.stderr).returncode:
             raise InputError(f"`wikianchor {name} {' '.join(flags)}` has failed")
     return f"{output}/pairs"

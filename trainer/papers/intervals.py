@@ -13,7 +13,6 @@ Values = NDArray[np.float64]
 Outcomes = Mapping[str, Values]
 
 DRAWS = 2_000
-LEVEL = 95
 
 
 @dataclass(frozen=True)
@@ -64,5 +63,5 @@ def joint_interval(runs: Sequence[Outcomes], base: Sequence[Outcomes] = ()) -> I
             draws[start : start + 100] += np.einsum(
                 "ds,sn,dn->d", of_seeds[start : start + 100], values, of_items, optimize=True
             )
-    low, high = np.percentile(draws / len(means), [(100 - LEVEL) / 2, (100 + LEVEL) / 2])
+    low, high = np.percentile(draws / len(means), [2.5, 97.5])
     return Interval(float(np.mean(means)), float(low), float(high))

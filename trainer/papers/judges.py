@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.stats import rankdata
+from scipy.stats import rankdata, zscore
 
 from wikianchor.trainer.evaluate.metrics import matching_hits, pair_cosines, unit
 from wikianchor.trainer.evaluate.pairs import ScoredPairs
@@ -21,14 +22,12 @@ DISTRACTORS = 9
 MASK = "…"
 
 
-def tatoeba_values(part: ParallelSentences, vectors: SentenceVectors) -> Values:
-    """Return (rows,) the mean of both directions, 0, 0.5 or 1."""
+def set_values(part: ScoredPairs | ParallelSentences, vectors: SentenceVectors) -> Values:
+    """Return (rows,) what each pair of a set of STS adds to Spearman's correlation, or of each translation the mean of
+    both directions, 0, 0.5 or 1."""
+    if isinstance(part, ScoredPairs):
+        return correlation_shares(pair_cosines(vectors(part.first), vectors(part.second)), part.gold)
     return matching_hits(vectors(part.foreign), vectors(part.english)).mean(axis=0)
-
-
-def sts_values(part: ScoredPairs, vectors: SentenceVectors) -> Values:
-    """Return (rows,) what each pair adds to Spearman's correlation, by `correlation_shares`."""
-    return correlation_shares(pair_cosines(vectors(part.first), vectors(part.second)), part.gold)
 
 
 def correlation_shares(first: NDArray[np.float64], second: NDArray[np.float64]) -> Values:
@@ -38,7 +37,7 @@ def correlation_shares(first: NDArray[np.float64], second: NDArray[np.float64]) 
     >>> float(correlation_shares(np.array([1.0, 2.0, 3.0]), np.array([1.0, 4.0, 9.0])).mean())
     1.0
     """
-    a, b = ((ranks - ranks.mean()) / ranks.std() for ranks in (rankdata(first), rankdata(second)))
+    a, b = (zscore(rankdata(values)) for values in (first, second))
     rho = float((a * b).mean())
     return a * b + rho - rho / 2 * (a**2 + b**2)
 
@@ -98,8 +97,7 @@ def item_values(rows: pa.Table, vectors: SentenceVectors) -> Values:
     texts = masked(rows)
     shared: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for by_wiki in rows_of.values():
-        wikis = sorted(by_wiki)
-        for left, right in ((a, b) for number, a in enumerate(wikis) for b in wikis[number + 1 :]):
+        for left, right in combinations(sorted(by_wiki), 2):
             shared[left, right].append((by_wiki[left], by_wiki[right]))
     values: list[Values] = [np.empty(0)]
     for couples in (shared[key] for key in sorted(shared)):

@@ -10,7 +10,6 @@ What the command prints is written to OUTPUT/NAME.md too.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,6 @@ from wikianchor.trainer.config import CONFIGS
 from wikianchor.trainer.option_groups import Seeds
 from wikianchor.trainer.papers.rows import COMPARISONS, TABLES
 
-VARIANTS = ("paper", "released")
 TABLE_HELP = """\
 {title}.
 
@@ -64,7 +62,7 @@ class ArmOptions(SeedOptions):
 class TableOptions(SeedOptions):
     """Options of a table, beside those of the training."""
 
-    variant: str = option("paper", choices=VARIANTS, help="whose settings of EASE, where they differ")
+    variant: str = option("paper", choices=("paper", "released"), help="whose settings of EASE, where they differ")
     published: bool = option(
         default=False, help="score the published models as well that the paper compares with: table1"
     )
@@ -102,13 +100,10 @@ def parse(argv: Sequence[str]) -> tuple[str, TableOptions | ArmOptions, dict[str
     Raises:
         UsageError: an option is wrong, missing, or has no meaning here.
     """
-    given = vars(papers_parser(argv).parse_args(argv))
-    name = given.get("command") or given["kind"]
-    space = argparse.Namespace(**given)
-    options = read_options(ArmOptions, space) if name in COMPARISONS else read_options(TableOptions, space)
-    flags = {key: value for key, value in given.items() if key not in ("kind", "command", *vars(options))}
-    if isinstance(options, ArmOptions):
-        COMPARISONS[name].check({**flags, "data": options.dumps or flags.get("data")})
-    else:
-        TABLES[name].check(flags)
+    given = papers_parser(argv).parse_args(argv)
+    name = getattr(given, "command", given.kind)
+    options = read_options(ArmOptions, given) if name in COMPARISONS else read_options(TableOptions, given)
+    flags = {key: value for key, value in vars(given).items() if key not in ("kind", "command", *vars(options))}
+    plan = COMPARISONS.get(name) or TABLES[name]
+    plan.check({**flags, **vars(options)})
     return name, options, flags

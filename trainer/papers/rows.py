@@ -75,9 +75,9 @@ class Table:
         for name, instead in several.items():
             if name in flags:
                 raise UsageError(f"--{name}: a table has several: use {instead}")
-        for name in ("data", "output") if self.backbones else ("data", "output", "model"):
-            # The model of SDJC may be that of its preset.
-            if not flags.get(name) and not (name == "model" and flags.get("preset")):
+        # The model of SDJC may be that of its preset.
+        for name in ("data", "output") if self.backbones or flags.get("preset") else ("data", "output", "model"):
+            if not flags.get(name):
                 raise UsageError(f"--{name} is missing")
 
     def models(self, text: str) -> dict[str, str]:
@@ -99,16 +99,9 @@ class Table:
         return [by_name[name] for name in listed]
 
 
-def read_tables() -> dict[str, Table]:
-    """Return the tables of `tables.toml` by name."""
-    tables = read_toml(Path(__file__).with_name("tables.toml"))
-    backbones = tables.pop("backbones")
-    return {name: Table(**{**table, "rows": tuple(_rows(table, backbones))}) for name, table in tables.items()}
-
-
-def _rows(table: Mapping[str, Any], backbones: Mapping[str, Mapping[str, str]]) -> Iterator[Row]:
+def _rows(table: Mapping[str, Any]) -> Iterator[Row]:
     for name in table.get("backbones", [""]):
-        backbone: dict[str, Any] = dict(backbones.get(name, {}))
+        backbone: dict[str, Any] = dict(_BACKBONES.get(name, {}))
         title = backbone.pop("title", "")
         for row in table["rows"]:
             settings = {key: value for key, value in row.items() if key not in ("backbones", "grid")}
@@ -121,7 +114,9 @@ def _rows(table: Mapping[str, Any], backbones: Mapping[str, Mapping[str, str]]) 
                 yield Row(**settings, **backbone, backbone=name)
 
 
-TABLES = read_tables()
+_TABLES = read_toml(Path(__file__).with_name("tables.toml"))
+_BACKBONES = _TABLES.pop("backbones")
+TABLES = {name: Table(**{**table, "rows": tuple(_rows(table))}) for name, table in _TABLES.items()}
 
 
 @dataclass(frozen=True)
@@ -150,13 +145,9 @@ class Comparison:
             raise UsageError("--seed: a comparison has several: use --seeds")
         if flags.get("new") and self.by_language:
             raise UsageError("--new: these are languages that a model does not know: give --model")
-        for name in ("data", "output") if flags.get("new") else ("data", "model", "output"):
-            if not flags.get(name):
+        for name, instead in (("data", "dumps"), ("model", "new"), ("output", "")):
+            if not flags.get(name) and not flags.get(instead):
                 raise UsageError(f"--{name} is missing")
-
-    def trained(self, flags: Mapping[str, Any]) -> Sequence[Arm]:
-        """Return the arms of a training: with --new all but those that an encoder is needed for."""
-        return [arm for arm in self.arms if not flags.get("new") or (arm.objective and arm.variant != "mined")]
 
 
 COMPARISONS = {

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Any
@@ -51,11 +51,6 @@ class TableRun:
     chosen: TableOptions
 
     @property
-    def output(self) -> str:
-        """The directory of models, results and the table."""
-        return str(self.flags["output"])
-
-    @property
     def is_ease(self) -> bool:
         """Whether the rows are trained on pairs, and not on texts."""
         return bool(self.table.backbones)
@@ -68,13 +63,12 @@ class TableRun:
 
     def directory(self, name: str, seed: int) -> str:
         """Return the directory of a row's run."""
-        return f"{self.output}/runs/{re.sub(r'[^-.0-9a-zA-Z]+', '_', name)}-{seed}"
+        return f"{self.flags['output']}/runs/{re.sub(r'[^-.0-9a-zA-Z]+', '_', name)}-{seed}"
 
     def config(self, row: Row, seed: int) -> Config:
         """Return the options of a training: those of the preset, the table, the user, and the row."""
-        model = self.table.models(self.chosen.backbones)[row.backbone]
-        options = {**row.preset_options(self.chosen.variant), **row.defaults, **({"model": model} if model else {})}
-        options |= {**self.flags, **row.options, "seed": seed, "data": self.sources(row.data)}
+        options = {**row.preset_options(self.chosen.variant), **row.defaults, **self.flags, **row.options}
+        options |= {"seed": seed, "data": self.sources(row.data)}
         if row.objective == "simcse":
             options = {name: value for name, value in options.items() if not name.startswith("entity_")}
         if row.first:
@@ -88,9 +82,8 @@ class TableRun:
             for first in (other for other in self.table.rows if other.name == row.first):
                 self.model(first, seed)
             return train_once(self.config(row, seed))
-        given = self.table.models(self.chosen.backbones)[row.backbone] if self.is_ease else self.flags.get("model")
         preset = f"simcse-{row.preset}" if self.is_ease else str(self.flags.get("preset"))
-        return row.checkpoint or str(given or row.model or PRESETS[preset]["model"])
+        return row.checkpoint or row.model or str(self.flags.get("model") or PRESETS[preset]["model"])
 
     def run(self) -> str:
         """Train and score the rows; return the report as Markdown.
@@ -100,7 +93,7 @@ class TableRun:
             InputError: no row can be trained, or no evaluation set exists.
         """
         rows, notes = self.rows()
-        options = EvaluateOptions(split=self.table.split, seeds=self.table.seeds, output=self.output)
+        options = EvaluateOptions(split=self.table.split, seeds=self.table.seeds, output=str(self.flags["output"]))
         sets = load_tasks(self.chosen.evaluation, self.table.tasks.split(","), options)
         sets.check(complete=True)
         # All that is wrong is said before hours of training.
@@ -112,13 +105,20 @@ class TableRun:
         title = self.table.title
         if any(row.shown_name(self.flags) != row.name for row in rows):
             title += f", {WITHOUT_VECTORS}"
-        tables = markdown(results, [*notes, *sets.missing], paths=False)
-        return f"## {title}\n\n{self.how()}\n\n{tables}{self.figures()}"
+        text = markdown(results, [*notes, *sets.missing], paths=False)
+        for figure in self.table.figures:
+            numbers = markdown_table(["", *figure["columns"]], figure["rows"])
+            text += f"\nNot run: {figure['title']}\n\n{numbers}\n"
+        return f"## {title}\n\n{self.how()}\n\n{text}"
 
     def rows(self) -> tuple[list[Row], list[str]]:
         """Return the rows that can be trained or scored, and a line for each other row."""
         shown = self.table.models(self.chosen.backbones)
-        listed = [row for row in self.table.named(self.chosen.rows) if row.backbone in shown]
+        listed = [
+            replace(row, model=shown[row.backbone] or row.model)
+            for row in self.table.named(self.chosen.rows)
+            if row.backbone in shown
+        ]
         given = {**self.flags, **vars(self.chosen)}
         missing = {row.name: row.missing(given) for row in listed}
         rows = [row for row in listed if not missing[row.name] and (self.chosen.published or not row.checkpoint)]
@@ -155,19 +155,17 @@ class TableRun:
 
     def whitening_texts(self) -> list[str]:
         """Return the first different sentences of the training data, at most `WHITENING_SENTENCES`."""
-        texts: dict[str, None] = {}
-        for text in self._training_texts():
-            texts[text] = None
-            if len(texts) == WHITENING_SENTENCES:
-                break
-        return list(texts)
-
-    def _training_texts(self) -> Iterator[str]:
         if self.is_ease:
-            yield from read_texts(open_pairs(str(self.flags["data"])))
+            texts = read_texts(open_pairs(str(self.flags["data"])))
         else:
-            for row in read_rows(open_texts(self.sources([self.whitened_on]))):
-                yield from (text for text in (row.text, row.positive, *row.negatives) if text)
+            rows = read_rows(open_texts(self.sources([self.whitened_on])))
+            texts = (text for row in rows for text in (row.text, row.positive, *row.negatives) if text)
+        distinct: dict[str, None] = {}
+        for text in texts:
+            distinct[text] = None
+            if len(distinct) == WHITENING_SENTENCES:
+                break
+        return list(distinct)
 
     def how(self) -> str:
         """Return in words how the rows are trained."""
@@ -191,14 +189,6 @@ class TableRun:
             f"{pairs.fingerprint[:16]}."
         )
 
-    def figures(self) -> str:
-        """Return the paper's numbers of rows that are not trained here; "" where there are none."""
-        parts = []
-        for figure in self.table.figures:
-            rows = [[name, *map(str, values)] for name, *values in figure["rows"]]
-            parts.append(f"\nNot run: {figure['title']}\n\n{markdown_table(['', *figure['columns']], rows)}\n")
-        return "".join(parts)
-
 
 def train_once(config: Config) -> str:
     """Return the directory of a config's model; train it if it does not exist.
@@ -213,8 +203,8 @@ def train_once(config: Config) -> str:
     record = os.path.join(config.output, "run.json")
     with reading(record), malformed(f"{record}: not the record of a run, remove {directory}"):
         before = dict(json.loads(read_bytes(record)))
-    stated = {name: value for name, value in config.record().items() if name not in NOT_DECISIVE}
-    changed = [name for name, value in stated.items() if before.get(name) != value]
+    stated = config.record()
+    changed = [name for name in stated if name not in NOT_DECISIVE and before.get(name) != stated[name]]
     if changed:
         raise UsageError(
             f"{directory}: trained with other options ({', '.join(changed)}): give the same, or another --output"

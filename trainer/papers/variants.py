@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -13,13 +14,24 @@ from numpy.typing import NDArray
 import wikianchor.schemas.pairs
 from wikianchor.trainer.data.own_rows import write_manifest, write_shard
 from wikianchor.trainer.data.shards import PairDataset, list_shards, read_table
+from wikianchor.trainer.evaluate.metrics import unit
 from wikianchor.trainer.models.encoder import Encoder
 
 Ints = NDArray[np.int64]
 SEED = 20_220_705
 SCHEMA = wikianchor.schemas.pairs.SCHEMA
-COLUMNS = ["text", "mention_start", "mention_end", "entity_id", "entity_qid", "hard_negative_ids", "type_qid"]
-COLUMNS += ["sentence_id", "wiki", "page_id"]
+COLUMNS = (
+    "text",
+    "mention_start",
+    "mention_end",
+    "entity_id",
+    "entity_qid",
+    "hard_negative_ids",
+    "type_qid",
+    "sentence_id",
+    "wiki",
+    "page_id",
+)
 # Of an entity's sentences, those whose mean is its vector where negatives are mined.
 SENTENCES = 4
 # One entity of five is held out.
@@ -90,19 +102,18 @@ def mined_negatives(rows: pa.Table, pairs: PairDataset, model: str) -> pa.Table:
     few = order[np.arange(len(order)) - starts < SENTENCES]
     sums = np.zeros((pairs.entities, encoder.dim), np.float32)
     np.add.at(sums, ids[few], encoder.encode(rows["text"].take(few).to_pylist()))
-    units = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
-    members: dict[int, list[int]] = {}
+    units, known = unit(sums), set(ids.tolist())
+    members: dict[int, list[int]] = defaultdict(list)
     table = read_types(pairs)
     for entity, types in zip(table["entity_id"].to_pylist(), table["types"].to_pylist(), strict=True):
-        for kind in types:
-            members.setdefault(kind, []).append(entity)
-    known: NDArray[np.bool_] = np.asarray(sums.any(axis=1))
-    pools = {kind: np.array([each for each in of_kind if known[each]]) for kind, of_kind in members.items()}
+        for kind in types if entity in known else ():
+            members[kind].append(entity)
+    pools = {kind: np.array(of_kind) for kind, of_kind in members.items()}
     kinds = rows["type_qid"].to_pylist()
 
     def nearest(row: int) -> Ints:
         pool: Ints = pools.get(kinds[row], np.empty(0, np.int64))
-        return pool[np.argsort(-(units[pool] @ units[ids[row]]), kind="stable")][:64] if len(pool) else pool
+        return pool[np.argsort(-(units[pool] @ units[ids[row]]), kind="stable")][:64]
 
     return with_negatives(rows, nearest)
 
@@ -114,11 +125,10 @@ VARIANTS: Mapping[str, Callable[[pa.Table, PairDataset, str], pa.Table]] = {
 }
 
 
-def write_variant(pairs: PairDataset, rows: pa.Table, directory: str) -> str:
-    """Write rows as a dataset of pairs with the entities of another; return its directory."""
+def write_variant(pairs: PairDataset, rows: pa.Table, directory: str) -> None:
+    """Write rows as a dataset of pairs with the entities of another."""
     unfinished = f"{directory}.new"
     tables = {"pairs": rows, "entities": read_types(pairs)}
     shards = {name: [write_shard(table, unfinished, f"data/{name}/0.parquet")] for name, table in tables.items()}
     write_manifest(unfinished, shards, {"inputs": [], "variant_of": pairs.fingerprint})
     os.replace(unfinished, directory)
-    return directory
