@@ -35,10 +35,6 @@ VERTEX = {
     "checkpoints": "AIP_CHECKPOINT_DIR",
     "tensorboard": "AIP_TENSORBOARD_LOG_DIR",
 }
-_PAIRS_DATA = (
-    "directory of a dataset `pairs`, local, gs://, s3:// or hf://; or your own .csv, .tsv or .jsonl with text, entity, "
-    "negatives"
-)
 
 
 def presets_of(objective: str) -> dict[str, dict[str, Any]]:
@@ -317,7 +313,10 @@ class PairsConfig(DryRun, Cache, Rows, PairLosses, EncoderConfig, FromScratch):
 
     TITLE: ClassVar[str] = "the machine"
     ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "data": {"help": _PAIRS_DATA},
+        "data": {
+            "help": "directory of a dataset `pairs`, local, gs://, s3:// or hf://; or your own .csv, .tsv or .jsonl "
+            "with text, entity, negatives"
+        },
         "new": {
             "choices": (*NEW_SIZES, STATIC),
             "help": "instead of `model`: start with random weights, in this size, and a vocabulary of the texts; "

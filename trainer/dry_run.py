@@ -21,7 +21,7 @@ from wikianchor.io.errors import UsageError
 from wikianchor.io.units import duration, size
 from wikianchor.trainer.config import EaseConfig, PairsConfig
 from wikianchor.trainer.data.order import Mix, parse_quota, wiki_counts
-from wikianchor.trainer.data.shards import PairDataset, read_batches
+from wikianchor.trainer.data.shards import PairDataset, read_batches, read_texts
 from wikianchor.trainer.loop.train import TrainingRun, train_step
 
 # Steps that are done before those that are timed: the first are slower, as memory is allocated and kernels are chosen.
@@ -62,9 +62,7 @@ def epoch_rows(pairs: PairDataset, config: PairsConfig) -> int:
     rows = pairs.rows - config.held_out
     if not config.quota:
         return rows
-    sizes: Counter[str] = Counter()
-    for batch in read_batches(pairs, ("wiki",)):
-        sizes.update(batch.column("wiki").to_pylist())
+    sizes = Counter(wiki for batch in read_batches(pairs, ("wiki",)) for wiki in batch.column("wiki").to_pylist())
     names = sorted(sizes)
     counts = wiki_counts([sizes[name] for name in names], names, Mix(parse_quota(config.quota, names)))
     return rows if counts is None else sum(counts)
@@ -120,7 +118,7 @@ def describe(config: PairsConfig, pairs: PairDataset, rows: int, run: TrainingRu
     encoder: Any = run.model.encoder
     mean = len(feed.tokens.tokens) / len(feed.tokens)
     started = time.perf_counter()
-    texts = [text for batch in islice(read_batches(pairs), 1) for text in batch.column("text")[:SAMPLE].to_pylist()]
+    texts = list(islice(read_texts(pairs), SAMPLE))
     encoder.tokenize(texts, config.max_length)
     tokenize = (time.perf_counter() - started) / len(texts) * pairs.rows
     steps = config.total_steps(rows // config.step_size)

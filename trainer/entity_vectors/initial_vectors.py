@@ -62,22 +62,21 @@ def make(options: EntityVectorsOptions) -> str:
     trained = {} if options.encode or options.vectors else {"trained_on": pairs.fingerprint}
     if trained and trained == _metadata(options.output):
         return f"{options.output}: up to date, skipped"
+    qids = entities["qid"].to_numpy()
     broken = BrokenLines()
     named: Iterable[NamedVector]
-    titles = None
     if options.encode:
         named = encode_labels(entities, options.encode, choose_device(options.device))
-    elif not options.vectors:
-        need(VECTORS)
-        named = train_vectors(pairs, entities["qid"].to_numpy())
-    else:
+    elif options.vectors:
         named = read_named_vectors(options.vectors, broken)
-        titles = given_titles(options)
-    named_items = entities["label"] if titles is None else titles["title"]
-    items = (entities if titles is None else titles)["qid"]
-    rows_of = rows_by_name(entities["qid"].to_pylist(), zip(named_items.to_pylist(), items.to_pylist(), strict=True))
+    else:
+        need(VECTORS)
+        named = train_vectors(pairs, qids)
+    titles = given_titles(options) if options.vectors else None
+    labelled = entities if titles is None else titles.rename_columns(["qid", "label"])
+    names = zip(labelled["label"].to_pylist(), labelled["qid"].to_pylist(), strict=True)
+    rows_of = rows_by_name(qids.tolist(), names)
     vectors, known = fill(named, rows_of, len(entities), options.dtype)
-    qids = entities["qid"].to_numpy()
     with tempfile.TemporaryDirectory() as scratch, writing(options.output):
         local = f"{options.output}.unfinished" if is_local(options.output) else os.path.join(scratch, "vectors")
         save_file({"vectors": vectors, "known": known, "qids": qids}, local, trained)

@@ -149,13 +149,10 @@ def read_mewsli9(path: str) -> Iterator[Mention]:
                 name, start, length, item = row["docid"], int(row["position"]), int(row["length"]), row["qid"]
             if name not in texts:
                 # The mentions of a document follow each other.
-                texts = {name: _read(f"{directory}/text/{os.path.basename(name)}")}
+                source = Path(directory, "text", os.path.basename(name))
+                with unreadable(f"{source}: cannot be read", "fetch the texts of the set first"):
+                    texts = {name: source.read_bytes().decode()}
             yield _spanned(texts[name], start, start + length, source="Mewsli-9", language=language, qid=_number(item))
-
-
-def _read(path: str) -> str:
-    with unreadable(f"{path}: cannot be read", "fetch the texts of the set first"):
-        return Path(path).read_bytes().decode()
 
 
 def read_aida(path: str, language: str) -> Iterator[Mention]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import onnxruntime
@@ -105,14 +105,14 @@ def make(options: OnnxOptions) -> str:
     differences: list[float] = []
 
     def save(local: str) -> None:
-        path = os.path.join(local, GRAPH)
+        path = f"{local}/{GRAPH}"
         export(encoder, path)
         differences.append(difference(encoder, path))
         if not differences[0] <= TOLERANCE:
             raise InputError(f"{options.model}: its graph has other vectors, by {differences[0]:.1e}: not written")
         encoder.tokenizer.save_pretrained(local)
         card = CARD.format(
-            model=os.path.basename(options.model.rstrip("/")) or "A model",
+            model=Path(options.model).name or "A model",
             dim=encoder.dim,
             tried=len(TRIED),
             difference=differences[0],
@@ -120,8 +120,7 @@ def make(options: OnnxOptions) -> str:
             pad=encoder.tokenizer.pad_token_id or 0,
             prompt=encoder.prompt,
         )
-        with open(os.path.join(local, "README.md"), "w", encoding="utf-8") as file:
-            file.write(card)
+        Path(local, "README.md").write_text(card, "utf-8")
 
     publish_model(options.output, save, {})
     return f"{options.output}: {GRAPH}, vectors of {encoder.dim} numbers, within {differences[0]:.1e} of those of torch"
