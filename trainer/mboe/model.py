@@ -111,7 +111,8 @@ class Mboe(nn.Module):
         self.combine = config.combine
         dim = encoder.dim
         self.table: EntityTable | None = None
-        self.attention = self.projection = None
+        self.attention: Attention | None = None
+        self.projection: nn.Module = nn.Identity()
         if vectors is not None:
             is_trained = config.entity_learning_rate != 0
             self.table = EntityTable(vectors.clone(), sparse=is_trained)
@@ -130,9 +131,7 @@ class Mboe(nn.Module):
         h = h.float()
         if self.table is None or self.attention is None:
             return self.classifier(h), torch.zeros_like(batch.commonness)
-        vectors = self.table(batch.entities)
-        if self.projection is not None:
-            vectors = self.projection(vectors)
+        vectors = self.projection(self.table(batch.entities))
         weights = self.attention(h, vectors, batch.commonness, batch.present)
         z = torch.bmm(weights.unsqueeze(1), vectors).squeeze(1)
         joined = torch.cat((h, z), 1) if self.combine == "concatenation" else h + z

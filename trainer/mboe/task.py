@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 
@@ -283,8 +284,7 @@ def run(config: MboeConfig) -> str:
     other = report.read_scores(config.compare) if config.compare else None
     precision = config.precision or training_precision(choose_device(config.device))
     config = dataclasses.replace(config, precision=precision)
-    log = Log(config.output, active=True)
-    try:
+    with closing(Log(config.output, active=True)) as log:
         prepared = prepare(config, log)
         log.say(introduce(config, prepared))
         _write_json(f"{config.output}/run.json", {"config": dataclasses.asdict(config), "versions": versions()})
@@ -302,8 +302,6 @@ def run(config: MboeConfig) -> str:
             write_text(f"{config.output}/detection_rate.md", report.curve_table(by_rate, config.language, metric))
         log.say(table)
         return f"{config.output}/scores.md"
-    finally:
-        log.close()
 
 
 def _write_json(path: str, value: object) -> None:
