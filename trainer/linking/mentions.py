@@ -205,11 +205,10 @@ def _mewsli_x(document: Mapping[str, Any]) -> Iterator[Mention]:
     context = document["context"]
     for mention in document["mentions"]:
         span, qid = mention["mention_span"], _number(mention["entity_id"])
-        known: dict[str, Any] = {"source": "Mewsli-X", "language": _text(context["language"]), "qid": qid}
-        if context["text"]:
-            yield _spanned(_text(context["text"]), int(span["start"]), int(span["end"]), **known)
-        else:
-            yield Mention(left="", surface=_text(span["text"]), right="", **known)
+        # A released file has no text but that of the mention.
+        text = _text(context["text"] or span["text"])
+        start, end = (int(span["start"]), int(span["end"])) if context["text"] else (0, len(text))
+        yield _spanned(text, start, end, source="Mewsli-X", language=_text(context["language"]), qid=qid)
 
 
 def _elevant(document: Mapping[str, Any], language: str) -> Iterator[Mention]:

@@ -70,14 +70,13 @@ def read_triplets(texts: Texts, encoder: Encoder, max_length: int, most_rows: in
     for row_number, listed in enumerate(negatives):
         table[row_number, : len(listed)] = listed
     tokens, starts = pack(encoder.tokenize(list(numbers), max_length), len(encoder.tokenizer))
-    padding = encoder.tokenizer.pad_token_id or 0
     return Triplets(
         tokens=tokens,
         starts=starts,
         anchors=np.array(anchors, np.int64),
         positives=np.array(positives, np.int64),
         negatives=table,
-        padding=padding,
+        padding=encoder.tokenizer.pad_token_id or 0,
     )
 
 
