@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import nearest_or_all
-from wikianchor.io.options import checked, declared
+from wikianchor.io.options import checked, read_options
 
 if TYPE_CHECKING:
     from wikianchor.trainer.config import Config
@@ -108,10 +109,7 @@ def evaluate(
     from wikianchor.trainer.evaluate.command import run
     from wikianchor.trainer.evaluate.options import EvaluateOptions
 
-    given: dict[str, Any] = {"model": [model], "data": data, **({"tasks": tasks} if tasks else {}), **options}
-    given = checked(EvaluateOptions, "evaluate", given)
-    read = {
-        option.name: option.read(given[option.name]) for option in declared(EvaluateOptions) if option.name in given
-    }
-    results, _ = run(EvaluateOptions(**read).completed(), complete=True)
+    given = {"model": [model], "data": data, "tasks": tasks or None, **options}
+    config = read_options(EvaluateOptions, argparse.Namespace(**checked(EvaluateOptions, "evaluate", given)))
+    results, _ = run(config, complete=True)
     return results

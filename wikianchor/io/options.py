@@ -176,8 +176,7 @@ def option(default: Any = MISSING, *, help: str, choices: Any = (), **settings: 
         choices: the accepted values.
         settings: other attributes of `Option`.
     """
-    declaration = Option(help, choices=tuple(choices), **settings)
-    return field(default=default, metadata={_KEY: declaration})
+    return field(default=default, metadata={_KEY: Option(help, choices=tuple(choices), **settings)})
 
 
 def option_group(group: type, title: str) -> Any:
@@ -355,28 +354,26 @@ def read_options(cls: type[T], given: argparse.Namespace) -> T:
     Raises:
         UsageError: a value is wrong.
     """
-    values, defaults = vars(given), dict[str, Any]()
-    options = {declaration.name: declaration for declaration in declared(cls)}
-    for declaration in options.values():
-        if declaration.presets is not None:
-            defaults |= declaration.presets.get(values.get(declaration.name, ""), {})
-    return _read(cls, options, values, defaults)
+    options = [declaration for declaration in _declared(cls) if declaration.name in given]
+    read = {declaration.name: declaration.read(getattr(given, declaration.name)) for declaration in options}
+    defaults = dict[str, Any]()
+    for declaration in options:
+        if declaration.presets:
+            defaults |= declaration.presets.get(read[declaration.name], {})
+    return _completed(cls, {**defaults, **read})
 
 
-def _read(cls: type[T], options: Mapping[str, Option], given: Mapping[str, Any], defaults: Mapping[str, Any]) -> T:
-    hints = get_type_hints(cls)
-    values = {}
-    for attribute in dataclasses.fields(cls):  # type: ignore[arg-type]
+def _completed(cls: Any, values: Mapping[str, Any]) -> Any:
+    """Return the options of a dataclass and of its groups, completed, with the defaults of those without a value."""
+    arguments = {}
+    for attribute in dataclasses.fields(cls):
         name = attribute.name
         if isinstance(_declaration(cls, name), str):
-            values[name] = _read(hints[name], options, given, defaults)
-        elif name in given and name in options:
-            values[name] = options[name].read(given[name])
-        elif name in defaults:
-            values[name] = defaults[name]
-    made = cls(**values)
-    completed = getattr(made, "completed", None)
-    return completed() if completed else made
+            arguments[name] = _completed(attribute.default_factory, values)
+        elif name in values:
+            arguments[name] = values[name]
+    made = cls(**arguments)
+    return made.completed() if hasattr(made, "completed") else made
 
 
 def checked(cls: type, function: str, given: Mapping[str, Any]) -> dict[str, Any]:
