@@ -100,6 +100,11 @@ class _Call(threading.Thread):
         self._error: Exception | None = None
         self.start()
 
+    @property
+    def failed(self) -> bool:
+        """Whether it ended in an error, or did not end in time."""
+        return self._error is not None or self in _hanging
+
     def run(self) -> None:
         """Run the call."""
         try:
@@ -167,15 +172,9 @@ def _connected(bucket: _Bucket, uri: str) -> fs.FileSystem:
     key = (*bucket, *map(os.environ.get, _VARIABLES))
     with _connections_lock:
         call = _connections.get(key)
-        if call is None:
+        if call is None or call.failed:
             call = _connections[key] = _Call(bucket.connect)
-    try:
-        return call.result(uri)
-    except InputError:
-        with _connections_lock:
-            if _connections.get(key) is call:
-                del _connections[key]
-        raise
+    return call.result(uri)
 
 
 def _unreachable(uri: str, reason: str) -> str:
