@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.flags import FlagParser, unknown_flag
+from wikianchor.io.flags import FlagParser
 from wikianchor.io.parsing import malformed
 from wikianchor.io.storage import read_bytes
 
@@ -58,7 +58,7 @@ def with_settings(
         name: the name of the table, such as "build" or "train.ease".
         arguments: the arguments of the command.
         parser: the parser of the command.
-        check: raises UsageError for flags that the parser does not take; None where it refuses them itself.
+        check: raises UsageError for flags that the parser passes on; None where it passes on none.
 
     Raises:
         InputError: the file is missing or no TOML.
@@ -68,10 +68,9 @@ def with_settings(
     typed = []
     rest = iter(arguments)
     for argument in rest:
-        if argument == "--config":
-            flags += _flags(name, next(rest, ""), parser, check)
-        elif argument.startswith("--config="):
-            flags += _flags(name, argument.removeprefix("--config="), parser, check)
+        flag, is_joined, path = argument.partition("=")
+        if flag == "--config":
+            flags += _flags(name, path if is_joined else next(rest, ""), parser, check)
         else:
             typed.append(argument)
     return [*flags, *typed]
@@ -99,9 +98,7 @@ def _flags(command: str, path: str, parser: FlagParser, check: Callable[[list[st
     flags = [flag for key, value in table.items() for flag in _flag(path, key, value, parser)]
     try:
         others = parser.check(flags)
-        if others and check is None:
-            raise UsageError(unknown_flag(others[0], parser.flags()))
-        if others and check:
+        if check and others:
             check(others)
     except UsageError as error:
         raise UsageError(f"--config={path}: {error}") from error

@@ -101,16 +101,16 @@ class FlagParser(argparse.ArgumentParser):
         return known, others
 
     def check(self, arguments: Sequence[str]) -> list[str]:
-        """Check arguments, whatever is missing beside them, and return those that no flag takes.
+        """Check arguments, whatever is missing beside them, and return those that are passed on.
 
         Raises:
-            UsageError: a value is wrong.
+            UsageError: they are wrong.
         """
         required = [action for action in self._actions if action.required]
         try:
             for action in required:
                 action.required = False
-            return list(super().parse_known_args(list(arguments))[1])
+            return list(self.parse_known_args(arguments)[1])
         finally:
             for action in required:
                 action.required = True
