@@ -8,7 +8,7 @@ runs nothing of wikianchor.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,11 @@ from wikianchor.pipelines.engine.flags import EngineFlags
 from wikianchor.trainer.options import OBJECTIVES
 
 SHELLS = ("bash", "zsh")
+# `train` has options by objective.
+_COMMANDS = (
+    *(name for name in (*COMMANDS, *TRAINER) if name != "train"),
+    *(f"train {objective}" for objective in OBJECTIVES),
+)
 BASH = """\
 _wikianchor() {
     local current=$2 before=$3 flag= words= command=${COMP_WORDS[1]}
@@ -85,12 +90,6 @@ def options_of(name: str) -> list[Option]:
     return declared(TRAINER[name].options if name in TRAINER else OBJECTIVES[name.removeprefix("train ")])
 
 
-def _commands() -> Iterator[str]:
-    """Yield the commands, with the objectives of `train`."""
-    yield from (name for name in (*COMMANDS, *TRAINER) if name != "train")
-    yield from (f"train {objective}" for objective in OBJECTIVES)
-
-
 def _values(declaration: Option) -> tuple[str, ...]:
     """Return the values among which an option chooses."""
     return tuple(declaration.presets or declaration.choices)
@@ -99,7 +98,7 @@ def _values(declaration: Option) -> tuple[str, ...]:
 def bash() -> str:
     """Return the script for bash."""
     cases = {" ": " ".join([*COMMANDS, *TRAINER]), "train ": " ".join(OBJECTIVES)}
-    for name in _commands():
+    for name in _COMMANDS:
         words = ["--help"]
         for declaration in options_of(name):
             values = _values(declaration)
@@ -118,7 +117,7 @@ def bash() -> str:
 def zsh() -> str:
     """Return the script for zsh."""
     cases = {"''": _described(SUMMARIES), "train": _described(dict.fromkeys(OBJECTIVES, "an objective"))}
-    for name in _commands():
+    for name in _COMMANDS:
         specs = [_specification(declaration) for declaration in options_of(name)]
         cases[name.replace(" ", "\\ ")] = " \\\n            ".join(["_arguments", *specs, "'--help[all options]'"])
     return ZSH % "\n".join(f"    {case}) {body} ;;" for case, body in cases.items())
