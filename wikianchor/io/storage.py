@@ -197,10 +197,8 @@ def sha1(path: str) -> str:
 
 def free_bytes(directory: str) -> int:
     """Return the free bytes of the disk of a local directory, which need not exist yet."""
-    existing = Path(directory).absolute()
-    while not existing.exists():
-        existing = existing.parent
-    return shutil.disk_usage(existing).free
+    path = Path(directory).absolute()
+    return shutil.disk_usage(next(folder for folder in (path, *path.parents) if folder.exists())).free
 
 
 def expand(patterns: str, flag: str) -> list[str]:
@@ -238,25 +236,18 @@ def matching(pattern: str, directories: bool) -> list[str]:
     with reading(pattern):
         if files.get_file_info(inner).type == wanted:
             return [pattern]
-        if not glob.has_magic(inner):
-            return []
         bucket, *parts = inner.rstrip("/").split("/")
         matches = [fs.FileInfo(bucket)]
         for part in parts:
-            # Each level is listed by itself: a recursive listing of a bucket may be very long.
-            matches = [info for base in matches for info in _children(files, base.path, part)]
+            if glob.has_magic(part):
+                # Each level is listed by itself: a recursive listing of a bucket may be very long.
+                children = [info for base in matches for info in list_directory(files, base.path)]
+                matches = [info for info in children if fnmatch.fnmatchcase(info.base_name, part)]
+            else:
+                matches = [fs.FileInfo(f"{base.path}/{part}") for base in matches]
         unknown = [info.path for info in matches if info.type == fs.FileType.Unknown]
         matches += files.get_file_info(unknown)
         return sorted(f"{scheme}://{info.path}" for info in matches if info.type == wanted)
-
-
-def _children(files: fs.FileSystem, base: str, part: str) -> list[fs.FileInfo]:
-    """Return what one level of a glob matches in a directory; a name without magic needs no request."""
-    from pyarrow import fs
-
-    if not glob.has_magic(part):
-        return [fs.FileInfo(f"{base}/{part}")]
-    return [info for info in list_directory(files, base) if fnmatch.fnmatchcase(info.base_name, part)]
 
 
 def list_directory(files: fs.FileSystem, base: str) -> list[fs.FileInfo]:
@@ -426,7 +417,13 @@ def publish(local: str, target: str) -> None:
     with writing(target):
         if is_local(target):
             _apply_umask(local)
-            _swap(local, target)
+            os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
+            old = f"{target}.old"
+            shutil.rmtree(old, ignore_errors=True)
+            if os.path.isdir(target):
+                os.rename(target, old)
+            os.rename(local, target)
+            shutil.rmtree(old, ignore_errors=True)
         else:
             _upload(local, target)
 
@@ -438,16 +435,6 @@ def _apply_umask(local: str) -> None:
     for folder, _, names in os.walk(local):
         for name in names:
             os.chmod(os.path.join(folder, name), 0o666 & ~mask)
-
-
-def _swap(local: str, target: str) -> None:
-    os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
-    old = f"{target}.old"
-    shutil.rmtree(old, ignore_errors=True)
-    if os.path.isdir(target):
-        os.rename(target, old)
-    os.rename(local, target)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _upload(local: str, target: str) -> None:
