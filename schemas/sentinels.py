@@ -12,8 +12,9 @@ with sentencepiece itself, because T5Tokenizer of transformers 5 returns <unk> f
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 MODEL_FILE = "spiece.model"
@@ -50,13 +51,9 @@ class Vocabulary:
             OSError: the directory has no vocabulary.
             ValueError, RuntimeError: the vocabulary is not that of a T5.
         """
-        with open(os.path.join(directory, MODEL_FILE), "rb") as stream:
-            model = stream.read()
-        settings = os.path.join(directory, SETTINGS_FILE)
-        stated: dict[str, Any] = {}
-        if os.path.exists(settings):
-            with open(settings, encoding="utf-8") as text:
-                stated = json.load(text)
+        model = Path(directory, MODEL_FILE).read_bytes()
+        settings = Path(directory, SETTINGS_FILE)
+        stated = json.loads(settings.read_bytes()) if settings.exists() else {}
         return cls(model, int(stated.get("extra_ids", EXTRA_IDS)))
 
     def settings(self) -> dict[str, Any]:
@@ -112,13 +109,9 @@ class Vocabulary:
         for number, (start, end) in enumerate(spans):
             if start < position:
                 raise ValueError(f"span {start}..{end} begins before {position}")
-            if start > position:
-                tokens += self.encode(text[position:start], inside=position > 0)
-            tokens.append(self.sentinel(number))
+            tokens += [*self.encode(text[position:start], inside=position > 0), self.sentinel(number)]
             position = end
-        if position < len(text):
-            tokens += self.encode(text[position:], inside=position > 0)
-        return [*tokens, EOS]
+        return [*tokens, *self.encode(text[position:], inside=position > 0), EOS]
 
     def fills(self, target: Sequence[int], holes: int) -> list[str | None]:
         """Return the text that a target has for each of the first `holes` sentinels.
@@ -126,16 +119,11 @@ class Vocabulary:
         The text goes from a sentinel to the next one, to </s>, or to the end of the target. It is None for a sentinel
         that is not in the target.
         """
-        texts: list[str | None] = [None] * holes
-        current, begin = -1, 0
         pieces = [*target, EOS]
-        for position, piece in enumerate(pieces):
-            number = self.number(piece)
-            if number is None and piece != EOS:
-                continue
-            if 0 <= current < holes and texts[current] is None:
-                texts[current] = self.decode(pieces[begin:position])
-            if piece == EOS:
-                break
-            current, begin = number if number is not None else -1, position + 1
-        return texts
+        numbers = [self.number(piece) for piece in pieces[: pieces.index(EOS)]]
+        marks = [position for position, number in enumerate(numbers) if number is not None]
+        texts: dict[int | None, str] = {}
+        for mark, after in pairwise([*marks, len(numbers)]):
+            # The first text of a sentinel counts.
+            texts.setdefault(numbers[mark], self.decode(pieces[mark + 1 : after]))
+        return [texts.get(number) for number in range(holes)]
