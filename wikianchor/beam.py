@@ -252,6 +252,8 @@ class _Source:
         # A table in the cache has the name of its directory.
         in_cache = os.path.basename(os.path.dirname(opened.templates or ""))
         self._key = table_key(opened.dumps, opened.site, self._facts) if from_dump else in_cache
+        unfinished = f"{self.cache}/unfinished-{self._key}"
+        self._work = Workspace(unfinished, unfinished, "")
 
     def table(self, begin: Any) -> beam.pvalue.AsSingleton:
         """Return the name of the table in the cache, "" for none; read the Template pages if it is not there."""
@@ -263,21 +265,15 @@ class _Source:
             | "List template ranges" >> beam.FlatMap(list_ranges)
             | "Spread templates" >> beam.Reshuffle()
             | "Read templates"
-            >> beam.Map(read_templates, self._work(), self.wiki.site, lua=ON if self._facts.lua else OFF)
+            >> beam.Map(read_templates, self._work, self.wiki.site, lua=ON if self._facts.lua else OFF)
         )
         saved = (
             begin
             | "Table" >> beam.Create([self._key])
             | "Save table"
-            >> beam.Map(
-                _save_table, beam.pvalue.AsList(readings), self._work(), self.wiki.site, self.cache, self._facts
-            )
+            >> beam.Map(_save_table, beam.pvalue.AsList(readings), self._work, self.wiki.site, self.cache, self._facts)
         )
         return beam.pvalue.AsSingleton(saved)
-
-    def _work(self) -> Workspace:
-        directory = f"{self.cache}/unfinished-{self._key}"
-        return Workspace(directory, directory, "")
 
 
 def _save_table(
@@ -399,9 +395,8 @@ def _read_shard(number: int, directory: str, config: str, columns: Sequence[str]
     yield from dataset.batches(config, columns, dataset.shards(config)[number : number + 1])
 
 
-def _rows(batch: pa.RecordBatch) -> Iterator[beam.Row]:
-    for row in batch.to_pylist():
-        yield beam.Row(**row)
+def _rows(batch: pa.RecordBatch) -> list[beam.Row]:
+    return [beam.Row(**row) for row in batch.to_pylist()]
 
 
 _TYPES = (

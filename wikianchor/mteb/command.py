@@ -10,6 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import mteb
@@ -129,10 +130,9 @@ def score(model: Any, task: MewsC16Clustering, cache: mteb.ResultCache, batch_si
 
 def write_statistics(output: str, name: str, content: Mapping[str, Any]) -> None:
     """Write the statistics of a task where mteb's repository has them, in its form."""
-    directory = os.path.join(output, "descriptive_stats", "Clustering")
-    os.makedirs(directory, exist_ok=True)
-    with open(os.path.join(directory, f"{name}.json"), "w", encoding="utf-8") as file:
-        json.dump(content, file, indent=4)
+    path = Path(output, "descriptive_stats", "Clustering", f"{name}.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=4), "utf-8")
 
 
 def task_table(statistics: Mapping[str, Any], scores: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:

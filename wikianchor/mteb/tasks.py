@@ -166,7 +166,6 @@ class MewsC16Clustering(AbsTaskClustering):
 
     # mteb's default is to embed 4 % of the texts.
     max_fraction_of_documents_to_embed = None
-    max_document_to_embed = None
     most_of_class: int | None = None
     data_loaded: bool = False
     metadata = _metadata("MewsC16Clustering", DESCRIPTION)
