@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -149,17 +150,23 @@ def test_formatting_is_not_code_and_every_expression_is() -> None:
     assert code("x=f( 1,\n'a', )  # why\n") == code(texts[0])
 
 
-def test_parsed_sources_are_kept_and_a_damaged_cache_is_made_again(tmp_path: Path) -> None:
-    def digest() -> tuple[str, bool]:
-        code = "from wikianchor.io import rules; print(rules.stage_digest('entities'), 'parse' in seen)"
-        code = (
-            f"import ast; seen = []; parse = ast.parse; ast.parse = lambda s: seen.append('parse') or parse(s); {code}"
-        )
-        environment = os.environ | {"WIKIANCHOR_CACHE": str(tmp_path / "cache")}
-        process = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
-        value, was_parsed = process.stdout.decode().split()
-        return value, was_parsed == "True"
+def test_parsed_sources_are_kept_and_a_damaged_cache_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parse, parsed = ast.parse, list[bytes]()
 
+    def watched(source: bytes) -> ast.Module:
+        parsed.append(source)
+        return parse(source)
+
+    def digest() -> tuple[str, bool]:
+        """Return a digest as a new process finds it, and whether a source was parsed for it."""
+        parsed.clear()
+        rules._cached.cache_clear()
+        return rules.digest_of.__wrapped__(("schemas.entities",)), bool(parsed)
+
+    monkeypatch.setattr(rules.ast, "parse", watched)
+    monkeypatch.setenv("WIKIANCHOR_CACHE", str(tmp_path / "cache"))
     value, was_parsed = digest()
     assert was_parsed
     assert digest() == (value, False)
@@ -168,6 +175,7 @@ def test_parsed_sources_are_kept_and_a_damaged_cache_is_made_again(tmp_path: Pat
         cached.write_text(damage)
         assert digest() == (value, True), damage
         assert digest() == (value, False), damage
+    rules._cached.cache_clear()
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
