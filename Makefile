@@ -28,7 +28,7 @@ core-test: core
 # process more than the two cores that CI has, since many tests wait. What imports torch is tested in a process of its
 # own, since that takes each process ten seconds.
 MODELS := $(addprefix tests/,api cli/test_wrong_input.py commands/test_release.py dataset/test_summary.py \
-	engine/test_engines.py export io/test_output.py japanese mteb score trainer test_benchmark_gpu.py test_plots.py)
+	engine/test_engines.py export japanese mteb score trainer test_benchmark_gpu.py test_plots.py)
 pytest: export PYTHONDONTWRITEBYTECODE =
 pytest: $(VENV)/.dev
 	$(BIN)/python -m pytest $(MODELS) & models=$$!; \

@@ -86,7 +86,6 @@ def test_a_page_on_the_terminal(folder: Path, wikianchor: Callable[..., Any]) ->
 
 
 def test_the_trainer(capfd: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("torch", reason="NO TORCH: pip install '.[train]'")
     from wikianchor.io.errors import InputError
     from wikianchor.trainer.command import run_command
 
@@ -101,9 +100,8 @@ def test_the_trainer(capfd: pytest.CaptureFixture[str]) -> None:
     assert errors == f"at work on {SHOWN}\ntrainer: {SHOWN}: no such file\n"
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-16"])
 def test_a_terminal_of_another_encoding(
-    encoding: str, folder: Path, wikianchor: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    folder: Path, wikianchor: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     title = "Łódź 東京 é"
     text = f"In [[{title}]] it rains in autumn, as everybody knows."
@@ -111,13 +109,15 @@ def test_a_terminal_of_another_encoding(
     items = [item(number, {"enwiki": name}, [5], {"en": name}) for number, name in ((1, "Earth"), (2, title))]
     (folder / "dumps/wikidata.json").write_bytes(json_dump(items))
     assert wikianchor("build", "--dumps=dumps", "--output=out", "--min_links=0", "--negatives=0").status == 0
-    terminal = io.TextIOWrapper(io.BytesIO(), encoding)
-    with monkeypatch.context() as patch:
-        patch.setattr("sys.stdout", terminal)
-        assert main(["report", "out"]) == 0
-    terminal.flush()
-    shown = title.encode(encoding, "backslashreplace").decode(encoding)
-    assert f"= {shown} (Q2), not any" in terminal.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]
+    for encoding in ("ascii", "latin-1", "cp1252", "utf-16"):
+        terminal = io.TextIOWrapper(io.BytesIO(), encoding)
+        with monkeypatch.context() as patch:
+            patch.setattr("sys.stdout", terminal)
+            assert main(["report", "out"]) == 0
+        terminal.flush()
+        shown = title.encode(encoding, "backslashreplace").decode(encoding)
+        printed = terminal.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]
+        assert f"= {shown} (Q2), not any" in printed, encoding
 
 
 def test_streams_that_are_closed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
