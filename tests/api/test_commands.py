@@ -38,16 +38,18 @@ REFUSED = (
 )
 
 
-@pytest.fixture
-def pairs(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset to be read only."""
+    directory = tmp_path_factory.mktemp("pairs")
     pages = [
         Page("Oslo", ["Oslo is the capital of Norway.", "It lies at a fjord."]),
         Page("Fjord", ["The capital [[Oslo]] is at a fjord.", "[[Oslo]] is old."]),
     ]
-    sentences = write_sentences(tmp_path / "sentences" / "enwiki", "enwiki", pages)
-    entities = write_entities(tmp_path / "entities", ["enwiki"], [Item(1, [9], {"enwiki": "Oslo"})])
-    run_pairs([sentences], entities, tmp_path / "pairs", negatives=0)
-    return tmp_path / "pairs"
+    sentences = write_sentences(directory / "sentences" / "enwiki", "enwiki", pages)
+    entities = write_entities(directory / "entities", ["enwiki"], [Item(1, [9], {"enwiki": "Oslo"})])
+    run_pairs([sentences], entities, directory / "pairs", negatives=0)
+    return directory / "pairs"
 
 
 def test_a_stage_returns_its_dataset(pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,11 +66,12 @@ def test_nothing_is_said_of_what_beam_lacks(pairs: Path, tmp_path: Path) -> None
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "1\n", "")
 
 
-def test_what_verify_finds_is_in_its_error(pairs: Path) -> None:
-    shard = next(pairs.glob("data/pairs/*.parquet"))
+def test_what_verify_finds_is_in_its_error(pairs: Path, tmp_path: Path) -> None:
+    damaged = Path(shutil.copytree(pairs, tmp_path / "pairs"))
+    shard = next(damaged.glob("data/pairs/*.parquet"))
     shard.write_bytes(shard.read_bytes()[:-1])
     with pytest.raises(InputError, match=shard.name):
-        wikianchor.verify(directory=pairs)
+        wikianchor.verify(directory=damaged)
 
 
 @pytest.mark.parametrize(
