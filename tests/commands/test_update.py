@@ -165,6 +165,25 @@ def test_missing_days_are_named(folder: Path, wikianchor: Run) -> None:
     assert "there is no file between 2026-01-02 and 2026-01-05: unless Wikimedia has none" in line
 
 
+@pytest.mark.parametrize(
+    ("parts", "missing"),
+    [
+        (["1.xml-p1p20", "3.xml-p31p999"], "pages 21 to 30, before enwiki-20260101-pages-articles3.xml-p31p999.bz2,"),
+        (["1.xml-p1p20", "1.xml-p31p40", "2.xml-p41p999"], "pages 21 to 30, before"),
+        (["2.xml-p21p999"], "pages 1 to 20, before"),
+        (["1.xml-p1p20", "1.xml-p21p30", "2.xml-p31p100", "10.xml-p101p999"], ""),
+    ],
+)
+def test_missing_parts_are_named(parts: list[str], missing: str, folder: Path, wikianchor: Run) -> None:
+    for part in parts:
+        first, last = map(int, re.findall(r"p(\d+)", part))
+        pages = [raw for number, raw in BEFORE.items() if first <= number <= last]
+        (folder / f"enwiki-20260101-pages-articles{part}.bz2").write_bytes(bz2.compress(export(pages)))
+    ended = update(wikianchor, TABLE, dumps="*-pages-articles[0-9]*.bz2")
+    assert (ended.status == 0) == (not missing)
+    assert f"wikianchor: --dumps: the part with {missing}" in "".join(ended.said) or not missing
+
+
 def damaged(data: bytes, seed: int) -> bytes:
     """A file with some bytes left out, repeated or replaced."""
     chosen = random.Random(seed)

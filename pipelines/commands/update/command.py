@@ -26,6 +26,7 @@ from wikianchor.pipelines.wikimedia.pages import unescape
 from wikianchor.pipelines.wikimedia.sql import read_table
 
 _TABLE = re.compile(r"(\w+)-\d{8}-page\.sql")
+_NUMBERED_PART = re.compile(r"\d\.xml-p(\d+)p(\d+)")
 # Greater than page ids, as `parse_page` reads them.
 LAST_ID = 10**18
 
@@ -42,6 +43,7 @@ def run(config: UpdateOptions, beam_args: Sequence[str]) -> None:
     header, end, _ = read_head(config.dumps[0]).partition(b"</siteinfo>")
     if not end:
         raise InputError(f"{config.dumps[0]}: no <siteinfo> in its first megabyte: give a dump with its header")
+    _check_parts(config.dumps)
     wiki = _wiki(config.dumps, daily, config.sql)
     is_deleted = _page_table(config.sql)
     files, inner = filesystem(config.output)
@@ -166,6 +168,19 @@ def _day(path: str) -> date | None:
 
 def _title(escaped: bytes) -> str:
     return unescape(escaped.decode("utf-8", "replace"))
+
+
+def _check_parts(paths: Sequence[str]) -> None:
+    """Check that the pages of each numbered part of a dump, by its name, follow those of the part before it."""
+    last = 0
+    for name in map(basename, paths):
+        if match := _NUMBERED_PART.search(name):
+            if int(match[1]) > last + 1:
+                raise InputError(
+                    f"--dumps: the part with pages {last + 1} to {int(match[1]) - 1}, before {name}, is missing: "
+                    "give all parts of the dump"
+                )
+            last = int(match[2])
 
 
 def _wiki(dumps: Sequence[str], daily: Sequence[str], tables: Sequence[str]) -> str:
