@@ -14,9 +14,11 @@ import pytest
 
 from tests.dumps import END, PACKINGS, export, head, multistream, page, revision
 from wikianchor.io.errors import InputError
+from wikianchor.pipelines.commands.update import changes
 from wikianchor.pipelines.commands.update.changes import pages_of
 from wikianchor.pipelines.commands.update.command import run
 from wikianchor.pipelines.commands.update.options import UpdateOptions
+from wikianchor.pipelines.wikimedia import pages as cutting
 from wikianchor.pipelines.wikimedia.dumps import read_head
 from wikianchor.pipelines.wikimedia.inventory import classify_files
 
@@ -165,6 +167,98 @@ def test_missing_days_are_named(folder: Path, wikianchor: Run) -> None:
     assert "there is no file between 2026-01-02 and 2026-01-05: unless Wikimedia has none" in line
 
 
+def save_days(*days: Sequence[bytes]) -> None:
+    """Write the daily files from 2 January on."""
+    for day, pages in enumerate(days, 2):
+        Path(INCREMENT.format(day)).write_bytes(bz2.compress(export(pages)))
+
+
+def ids_of(path: str) -> dict[int, int]:
+    """Revision id by page id."""
+    return {
+        int(number): int(rev_id)
+        for number, rev_id in re.findall(rb"<id>(\d+)</id>\s*<revision>\s*<id>(\d+)", b"".join(pages_of(path)))
+    }
+
+
+def busy(title: str, number: int, namespace: int, text: str = 100_000 * "x") -> bytes:
+    """A page with 30 revisions of one day, the newest in the middle."""
+    times = [f"2026-01-02T01:{(minute + 15) % 30:02}:00Z" for minute in range(30)]
+    revisions = [revision(text, 2000 + minute, time) for minute, time in enumerate(times)]
+    return page(title, number, revisions=revisions, namespace=namespace)
+
+
+def test_memory_holds_one_revision_of_a_page(folder: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (changes, cutting):
+        monkeypatch.setattr(module, "PAGE_LIMIT", 1 << 20, raising=False)
+    daily = Path(INCREMENT.format(3))
+    Path(INCREMENT.format(2)).write_bytes(export([]))
+    pages = [busy("Talk:Bus 20", 500, 1), busy("Wikipedia:Noticeboard", 501, 4), made("Bus 502", 502, 1001, 3)]
+    daily.write_bytes(export(pages))
+    ended = update(wikianchor)
+    assert ended.status == 0, ended.said
+    assert ids_of(NEW) == {**ids_of(OLD), 501: 2014, 502: 1001}
+    daily.write_bytes(export([busy("Bus 500", 500, 0, (5 << 20) * "x")]))
+    ended = update(wikianchor)
+    assert ended.said == [
+        f"wikianchor: {daily}: a revision near byte 0 has no </revision> within 1 MB: the XML is malformed"
+    ]
+
+
+IMPORTED = page("Bus 20", 500, revisions=[revision("An [[old]] text.", 1020, "2019-01-01T00:00:00Z")])
+BUS_20 = {
+    "imported": ([[], [IMPORTED]], {500: 1020}),
+    "edited before": ([[made("Bus 20", 20, 1001, 2)], [IMPORTED]], {500: 1020}),
+    # Restored, with an imported revision that is not its newest.
+    "restored": (
+        [
+            [made("Bus 20", 20, 1001, 2)],
+            [made("Bus 20", 500, 1002, 3)],
+            [page("Bus 20", 20, revisions=[revision("An [[old]] text.", 1020, "2019-01-01T00:00:00Z")])],
+        ],
+        {20: 1001},
+    ),
+}
+
+
+@pytest.mark.parametrize("flags", [(), (TABLE,)])
+@pytest.mark.parametrize("name", BUS_20)
+def test_a_title_is_that_of_the_page_which_has_it_last(
+    name: str, flags: tuple[str, ...], folder: Path, wikianchor: Run
+) -> None:
+    days, holder = BUS_20[name]
+    save_days(*days)
+    save_table(folder / "enwiki-20260103-page.sql.gz", [*(BEFORE.keys() - {20}), *holder])
+    assert update(wikianchor, *flags).status == 0
+    others = ids_of(OLD)
+    del others[20]
+    assert ids_of(NEW) == {**others, **holder}
+
+
+def test_pages_whose_text_is_missing_stay(folder: Path, wikianchor: Run) -> None:
+    pages = [
+        made("Bus 20", 20, 1001, 2),
+        made("Bus 21", 21, 1002, 2),
+        made("Talk:Bus 21", 500, 1003, 2, namespace=1),
+    ]
+    lacking = [re.sub(rb'(<text bytes="\d+")[^>]*>[^<]*</text>', rb"\1 />", raw) for raw in pages]
+    empty = page("Bus 22", 22, revisions=[revision("", 1004, "2026-01-02T00:00:00Z")])
+    save_days([*lacking, empty, made("Bus 23", 23, 1005, 2)], [made("Bus 21", 21, 1006, 3)])
+    ended = update(wikianchor, TABLE)
+    assert ended.status == 0
+    (line,) = ended.progress
+    assert line.endswith(
+        "--changes: 1 pages stay as they were, because the files lack the text of their newest revision: Bus 20"
+    )
+    listed = {number: rev_id for number, rev_id in ids_of(OLD).items() if number in LISTED}
+    assert ids_of(NEW) == {**listed, 21: 1006, 22: 1004, 23: 1005}
+    # No page of the file has a text.
+    save_days([*lacking, empty], [])
+    assert update(wikianchor, TABLE).said == [
+        f"wikianchor: {INCREMENT.format(2)}: has no texts: fetch pages-meta-hist-incr.xml.bz2 instead of stubs"
+    ]
+
+
 @pytest.mark.parametrize(
     ("parts", "missing"),
     [
@@ -300,7 +394,8 @@ BROKEN = {
     "another wiki": f"--changes: {INCREMENT.format(3)} is of dewiki, --dumps of enwiki: run each wiki by itself",
     "other namespaces": f"{INCREMENT.format(3)}: the namespaces are not those of {OLD}: fetch a new dump",
     "no revision": f"{INCREMENT.format(3)}: a page without a revision",
-    "no time": f"{INCREMENT.format(3)}: a revision of",
+    "no time": f"{INCREMENT.format(3)}: a page without a revision, or a revision without an end, id or timestamp: "
+    "b'\\n    <title>Template:Colour",
     "another index": f"{OLD.replace('.xml', '-index.txt')}: is not the index of {OLD}",
     "index of other pages": f"{OLD.replace('.xml', '-index.txt')}: is not the index of {OLD}",
     "no index": f"{OLD.replace('.xml', '-index.txt')}: no index of a multistream dump",

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from datetime import date, datetime
-from itertools import pairwise
+from itertools import islice, pairwise
 from os.path import basename
 
 import numpy as np
@@ -29,6 +29,8 @@ _TABLE = re.compile(r"(\w+)-\d{8}-page\.sql")
 _NUMBERED_PART = re.compile(r"\d\.xml-p(\d+)p(\d+)")
 # Greater than page ids, as `parse_page` reads them.
 LAST_ID = 10**18
+# Titles that a warning names.
+NAMED = 10
 
 IsDeleted = Callable[[Iterable[int]], npt.NDArray[np.bool_]]
 
@@ -66,6 +68,13 @@ def run(config: UpdateOptions, beam_args: Sequence[str]) -> None:
                 date.fromordinal(before),
                 date.fromordinal(after),
             )
+    if changes.without_text:
+        logging.getLogger("wikianchor").warning(
+            "--changes: %d pages stay as they were, because the files lack the text of their newest revision: %s%s",
+            len(changes.without_text),
+            "; ".join(islice(changes.without_text.values(), NAMED)),
+            "; and others" if len(changes.without_text) > NAMED else "",
+        )
     if not config.sql:
         logging.getLogger("wikianchor").warning(
             "%s: pages that have been deleted since the dump are still in it: give the page table of the last day, "
@@ -142,7 +151,7 @@ class Update:
         merged = []
         for page, is_gone in zip(ids, self._is_deleted(ids).tolist(), strict=True):
             element = before = old.get(page)
-            if (change := new.get(page)) and (before is None or change.rank > newest_revision(before, stream.path)[1]):
+            if (change := new.get(page)) and (before is None or change.rank > newest_revision(before, stream.path)):
                 element = change.element
             elif before is not None and self._has_lost_title(page, stream, before):
                 element = None
