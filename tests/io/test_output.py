@@ -110,13 +110,14 @@ def test_a_terminal_of_another_encoding(
     (folder / "dumps/wikidata.json").write_bytes(json_dump(items))
     assert wikianchor("build", "--dumps=dumps", "--output=out", "--min_links=0", "--negatives=0").status == 0
     for encoding in ("ascii", "latin-1", "cp1252", "utf-16"):
-        terminal = io.TextIOWrapper(io.BytesIO(), encoding)
+        written = io.BytesIO()
+        terminal = io.TextIOWrapper(written, encoding)
         with monkeypatch.context() as patch:
             patch.setattr("sys.stdout", terminal)
             assert main(["report", "out"]) == 0
         terminal.flush()
         shown = title.encode(encoding, "backslashreplace").decode(encoding)
-        printed = terminal.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]
+        printed = written.getvalue().decode(encoding)
         assert f"= {shown} (Q2), not any" in printed, encoding
 
 
